@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from pytest_sopbench._hooks.runs.shown import Run
     from pytest_sopbench._hooks.snapshots.fixture import SopSnapshot
     from pytest_sopbench._running.tools.facade import Tools
+    from pytest_sopbench._running.wire.server import McpTools
 
 SOP_FIXTURES = frozenset(
     {
         *("sop_domain", "sop_task", "sop_agent", "sop_approver", "sop_run", "sop_snapshot"),
-        "sop_tools",
+        *("sop_tools", "sop_mcp"),
     }
 )
 MARKER = (
@@ -276,6 +277,17 @@ def sop_tools(request: pytest.FixtureRequest, sop_task: Task) -> Generator[Tools
     from pytest_sopbench._hooks.items import fixtures
 
     yield from fixtures.tools(request, sop_task)
+
+
+@pytest.fixture
+def sop_mcp(request: pytest.FixtureRequest, sop_tools: Tools) -> Generator[McpTools, None, None]:
+    """The toolbox `sop_tools` as an MCP server: `url`, and `config` for a client's settings.
+
+    The server listens on loopback for as long as the test runs. It needs the extra `wire`.
+    """
+    from pytest_sopbench._hooks.items import fixtures
+
+    yield from fixtures.mcp(request, sop_tools)
 
 
 @pytest.fixture

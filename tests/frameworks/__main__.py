@@ -44,9 +44,9 @@ def holds(folder: Path, name: str) -> bool:
     print(f"== {name}", flush=True)
     python = environment(folder, HERE / "requirements" / f"{name}.txt")
     module = f"with_{name}"
-    # What reads its request is a program of its own.
-    is_program = "sys.stdin" in code_of(f"{module}.py")
-    agent = f"exec:{python} {module}.py" if is_program else f"{module}:agent"
+    agent = f"{module}:agent"
+    if is_program(name):
+        agent, python = f"exec:{python} {module}.py", sys.executable
     with TemporaryDirectory() as place, Stub() as stub:
         (Path(place) / f"{module}.py").write_text(code_of(f"{module}.py"), encoding="utf-8")
         (Path(place) / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
@@ -84,10 +84,15 @@ def environment(folder: Path, pins: Path) -> str:
     if not made_of.exists() or made_of.read_text() != wanted:
         venv.create(folder, with_pip=True, clear=True)
         install = [str(python), "-m", "pip", "install", "--quiet"]
-        ours = f"{ROOT}[wire]" if "mcp" in pins.stem else str(ROOT)
-        subprocess.run([*install, "--requirement", str(pins), "--editable", ours], check=True)
+        ours = [] if is_program(pins.stem) else ["--editable", str(ROOT)]
+        subprocess.run([*install, "--requirement", str(pins), *ours], check=True)
         made_of.write_text(wanted)
     return str(python)
+
+
+def is_program(name: str) -> bool:
+    """Whether an agent is a program of its own, whose environment need not have ours."""
+    return "sys.stdin" in code_of(f"with_{name}.py")
 
 
 def code_of(name: str) -> str:

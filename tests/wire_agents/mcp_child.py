@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any
 
-from mcp import Client
+from mcp import Client, StdioServerParameters
 from policy_tools import answer
 
 from pytest_sopbench import ToolError
@@ -15,9 +15,17 @@ from pytest_sopbench import ToolError
 request = json.load(sys.stdin)
 
 
+url = request["tools"]["mcp"]["url"]
+forwarding = StdioServerParameters(
+    command=sys.executable, args=["-m", "pytest_sopbench.mcp_stdio", url]
+)
+is_stdio = sys.argv[1] == "stdio"
+
+
 async def main() -> None:
     loop = asyncio.get_running_loop()
-    async with Client(request["tools"]["mcp"]["url"], mode=sys.argv[1]) as client:
+    server, mode = (forwarding, "auto") if is_stdio else (url, sys.argv[1])
+    async with Client(server, mode=mode) as client:
 
         def call(name: str, /, **arguments: Any) -> Any:
             made = asyncio.run_coroutine_threadsafe(client.call_tool(name, arguments), loop)
@@ -25,7 +33,7 @@ async def main() -> None:
             text = result.content[0].text
             if result.is_error:
                 raise ToolError(text)
-            return result.structured_content if result.structured_content else json.loads(text)
+            return result.structured_content or json.loads(text)
 
         print(json.dumps(await asyncio.to_thread(answer, request, call)))
 

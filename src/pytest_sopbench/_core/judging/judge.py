@@ -34,6 +34,7 @@ from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, OutputField, Scoring, Task
 from pytest_sopbench._core.model.trace import (
     TURN_LIMIT,
+    UNSEEN,
     Answer,
     AnswerForm,
     Compared,
@@ -203,6 +204,9 @@ def with_procedure(
         away = seen.ending is Ending.UNAVAILABLE
         if away:
             results = tuple(_unless_done(one) for one in results)
+        if not seen.calls_are_seen:
+            results = tuple(_unknown(one, UNSEEN) for one in results)
+            return replace(verdict, rules=results)
         verdict = replace(
             verdict,
             rules=results,
@@ -210,7 +214,7 @@ def with_procedure(
             grounded=needed,
         )
     expected = rules.expected_calls.get(task.id)
-    if expected is None or lost:
+    if expected is None or lost or not seen.calls_are_seen:
         return verdict
     made = trajectory_of(seen)
     found = match_trajectory(made, expected).departure

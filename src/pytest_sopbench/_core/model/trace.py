@@ -246,11 +246,19 @@ class Trace:
     notes: tuple[str, ...] = ()
     compared: tuple[Compared, ...] = ()
 
+    @property
+    def calls_are_seen(self) -> bool:
+        """Whether the tool calls of the agent are known; an empty list says nothing else."""
+        return UNSEEN not in self.notes
+
 
 # Notes of a trace that reports count: how a run went, beside how it ended.
 
 GOES_ON: Final = "abandoned: its thread cannot be stopped, and may go on calling models"
 """Of a run that was ended, and whose agent was not."""
+
+UNSEEN: Final = "no tool call of this agent is seen: it was not given the tools of its run"
+"""Of a run of an agent that has tools of its own, of which nobody knows what it called."""
 
 ATTEMPT: Final = "attempt"
 """How the note of a run begins that was made again."""

@@ -150,7 +150,7 @@ class Agents:
                         path=self._folder,
                         domains=[active.domain for active in self._sop.actives],
                         policies=lambda name: policy(self._sop.find_active(name)),
-                        options=self._options,
+                        options=self.options,
                         sources=(MODEL_AGENTS, *SOURCES),
                     )
             except SopbenchError as error:
@@ -200,7 +200,8 @@ class Agents:
         self._sop.recorded = recorded
 
     @property
-    def _options(self) -> AgentOptions:
+    def options(self) -> AgentOptions:
+        """What the session's options say of its agents."""
         options = self._sop.options
         return AgentOptions(
             arguments=dict(options.agent_args),

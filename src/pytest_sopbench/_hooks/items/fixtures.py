@@ -20,6 +20,8 @@ from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef
 from pytest_sopbench._hooks.session.session import REF, SESSION
 from pytest_sopbench._hooks.settings.marks import marked_agent
 from pytest_sopbench._running.tools.facade import Tools
+from pytest_sopbench._running.wire.server import Address, McpTools
+from pytest_sopbench._running.wire.service import shared_server
 from pytest_sopbench.errors import SopbenchError
 
 LATE_MARK: Final = (
@@ -63,6 +65,18 @@ def tools(request: pytest.FixtureRequest, task: Task) -> Iterator[Tools]:
         yield toolbox.tools
     finally:
         toolbox.close()
+
+
+def mcp(request: pytest.FixtureRequest, tools: Tools) -> Iterator[McpTools]:
+    """Serve a toolbox by MCP for as long as a test runs."""
+    options = request.config.stash[RUNS].agents.options
+    with _no_traceback_of_ours():
+        server = shared_server(Address(*options.tool_address))
+    door = server.open(tools)
+    try:
+        yield McpTools(url=door.mcp)
+    finally:
+        server.close(door)
 
 
 def run(request: pytest.FixtureRequest, task: Task) -> Run:

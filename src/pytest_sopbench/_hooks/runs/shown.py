@@ -22,7 +22,7 @@ from pytest_sopbench._core.hiding import harmless, masking
 from pytest_sopbench._core.judging.judge import breaches, has_shown
 from pytest_sopbench._core.model.agent_labels import parameter_of
 from pytest_sopbench._core.model.task import RunKey, Task
-from pytest_sopbench._core.model.trace import Answer, ToolCall, Trace
+from pytest_sopbench._core.model.trace import UNSEEN, Answer, ToolCall, Trace
 from pytest_sopbench._core.model.trajectory import (
     CallForms,
     ExpectedCall,
@@ -82,6 +82,8 @@ class Calls:
         per_tool: Mapping[str, ArgumentMode] | None,
     ) -> str:
         """Return why the trajectory does not match, or nothing."""
+        if not self._trace.calls_are_seen:
+            return UNSEEN
         with self._masking():
             wanted = expected_calls(expected)
             found = match_trajectory(
@@ -101,6 +103,8 @@ class Calls:
         """
         __tracebackhide__ = True
         self._check_tools((demand.name, *demand.before, *demand.after))
+        if not self._trace.calls_are_seen:
+            return UNSEEN
         with self._masking():
             return self._unmet(demand.words(), unmet_call(demand, self._trace.calls))
 
@@ -112,6 +116,8 @@ class Calls:
         """
         __tracebackhide__ = True
         self._check_tools((name,))
+        if not self._trace.calls_are_seen:
+            return UNSEEN
         with self._masking():
             return self._unmet(f"{name} must not be called", unwanted_call(name, self._trace.calls))
 
@@ -135,6 +141,8 @@ class Calls:
         contract, verdict = self._domain.contract, self._done.verdict
         if contract is None:
             return NO_CONTRACT.format(domain=self._domain.name)
+        if not self._trace.calls_are_seen:
+            return UNSEEN
         with self._masking():
             fields = {field.name: field for field in self._domain.fields}
             known = Known(task=self._done.task, answer=verdict.answer, fields=fields)

@@ -249,6 +249,18 @@ def serve(tools: Tools, name: str, arguments: object) -> Served:
     return behind.serve(name, arguments) if behind else (None, ToolError(_NO_RUN))
 
 
+def begin(tools: Tools, name: str, arguments: object) -> OpenCall | ToolError | RunOverError:
+    """Record that a call begins, for who has it answered elsewhere; or return why it must not."""
+    return _behind(tools).begin(name, arguments)
+
+
+def finish(tools: Tools, call: OpenCall) -> Served:
+    """Answer a call that has begun, and record that it ends."""
+    served = _behind(tools).answer(call)
+    _behind(tools).log.end(call)
+    return served
+
+
 def trial_of(tools: Tools) -> int:
     """Return which trial of its task the run of a toolbox is, counted from 1."""
     return _behind(tools).trial

@@ -19,9 +19,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future, InvalidStateError, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from pathlib import Path
@@ -32,9 +31,10 @@ from typing import Any, Final
 from pytest_sopbench._core.agent_source import AgentContext
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._running.event_loop import in_thread, offloaded
-from pytest_sopbench._running.observing.descendants import end_group, end_with_descendants, marked
-from pytest_sopbench._running.tools.facade import Tools, serve
-from pytest_sopbench.errors import AgentSpecError, Unavailable
+from pytest_sopbench._running.observing.descendants import end_with_descendants, marked
+from pytest_sopbench._running.tools.calls import OpenCall
+from pytest_sopbench._running.tools.facade import Served, Tools, begin, finish
+from pytest_sopbench.errors import AgentSpecError, RunOverError, ToolError, Unavailable
 
 from .request import (
     PROTOCOL,
@@ -47,7 +47,7 @@ from .request import (
     output_of,
     read_answer,
 )
-from .server import Address, Door, ToolServer, as_body
+from .server import OVER, Address, Door, ToolServer, as_body, unless_over
 from .service import shared_server
 
 EXEC: Final = "exec:"
@@ -58,6 +58,9 @@ LARGEST_OUTPUT: Final = 16 * 1024 * 1024
 
 _LOG_KEPT: Final = 256 * 1024
 """Characters of a child's standard error that a run keeps."""
+
+_LAST_WORDS: Final = 2.0
+"""Seconds for what stands in the pipes when all who could write are gone."""
 
 _SHOWN: Final = 300
 _READY_WITHIN: Final = 60.0
@@ -126,7 +129,7 @@ class ExecAgent:
                 door=door,
                 deadline=self._timeout,
             )
-            return read_answer(await self._answer(asking, door), tools)
+            return read_answer(await unless_over(door, self._answer(asking, door)), tools)
         finally:
             self._server.close(door)
 
@@ -134,82 +137,90 @@ class ExecAgent:
         told = {"SOPBENCH_TOOLS": door.call, "SOPBENCH_MCP": door.mcp}
         environment = marked({**os.environ, **told, "TRACEPARENT": asking.traceparent})
         try:
-            child = await asyncio.create_subprocess_exec(
-                *self._command,
-                stdin=PIPE, stdout=PIPE, stderr=PIPE,
-                cwd=self._folder, env=environment, start_new_session=True,
-            )  # fmt: skip
+            child = OneRun(self._command, self._folder, environment)
         except OSError as fault:
             msg = f"the child could not be started: {fault}"
             raise Unavailable(msg) from None
         try:
-            output, log = await _talked(child, asking.text.encode() + b"\n")
-        finally:
-            # Everything that it has started goes with it, however the run ended.
-            with suppress(ProcessLookupError):
-                child.kill()
-            end_group(child.pid, environment)
-            _let_go(child)
-        status = await child.wait()
+            await offloaded(lambda: child.talk(asking.text.encode() + b"\n"))
+        except asyncio.CancelledError:
+            child.end()
+            raise
+        log = child.log.decode("utf-8", "replace")
         if log:
             sys.stderr.write(log)
-        if len(output) > LARGEST_OUTPUT:
+        if child.size > LARGEST_OUTPUT:
             msg = f"the child wrote more than {LARGEST_OUTPUT:,} bytes"
             raise ServiceError(msg)
-        if status:
-            _complain(status, log)
-        return output.decode("utf-8", "replace").strip()
+        if child.process.returncode:
+            _complain(child.process.returncode, log)
+        return b"".join(child.output).decode("utf-8", "replace").strip()
 
 
-async def _talked(child: Process, request: bytes) -> tuple[bytes, str]:
-    """Hand over the request, and return what the child wrote until it ended."""
-    stdin, stdout, stderr = child.stdin, child.stdout, child.stderr
-    assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101, PT018 - all are pipes
+class OneRun:
+    """A child that makes one run: a thread for each of its pipes, so that none waits for another.
 
-    async def write() -> None:
-        # A child that does not read, or is gone, is no reason not to hear it.
-        with suppress(OSError):
-            stdin.write(request)
-            await stdin.drain()
-        stdin.close()
+    Raises:
+        OSError: it cannot be started.
+    """
 
-    writing = asyncio.create_task(write())
-    log = asyncio.create_task(_kept(stderr))
-    try:
-        output = await _bounded(stdout)
-        if len(output) <= LARGEST_OUTPUT:
-            await child.wait()
-        # A grandchild may hold the pipe of the log for ever.
-        done, _ = await asyncio.wait({log}, timeout=1.0)
-        return output, log.result() if done else ""
-    finally:
-        writing.cancel()
-        log.cancel()
+    def __init__(self, command: list[str], folder: Path, environment: dict[str, str]) -> None:
+        self._environment = environment
+        self.process = _started(command, folder, environment)
+        self.output: list[bytes] = []
+        self.size = 0
+        self.log = b""
+
+    def talk(self, request: bytes) -> None:
+        """Hand over the request, wait for the end of the child, and end what it has started."""
+        process = self.process
+        reading = [in_thread(self._read), in_thread(self._keep_log)]
+        in_thread(lambda: _write(process, request))
+        process.wait()
+        # What it has started may hold the pipes for ever.
+        self.end()
+        wait(reading, timeout=_LAST_WORDS)
+
+    def end(self) -> None:
+        """End the child with all that it has started."""
+        end_with_descendants(self.process, self._environment)
+
+    def _read(self) -> None:
+        stream = self.process.stdout
+        while stream is not None and (chunk := os.read(stream.fileno(), 64 * 1024)):
+            self.size += len(chunk)
+            if self.size > LARGEST_OUTPUT:
+                self.process.kill()
+                break
+            self.output.append(chunk)
+        if stream is not None:
+            stream.close()
+
+    def _keep_log(self) -> None:
+        stream = self.process.stderr
+        while stream is not None and (chunk := os.read(stream.fileno(), 64 * 1024)):
+            self.log = (self.log + chunk)[-_LOG_KEPT:]
+        if stream is not None:
+            stream.close()
 
 
-async def _bounded(stream: asyncio.StreamReader) -> bytes:
-    """Read to the end, or a little beyond the largest output."""
-    chunks: list[bytes] = []
-    size = 0
-    while size <= LARGEST_OUTPUT and (chunk := await stream.read(64 * 1024)):
-        chunks.append(chunk)
-        size += len(chunk)
-    return b"".join(chunks)
+def _started(
+    command: list[str], folder: Path, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - the user's own agent
+        command,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        cwd=folder, env=environment, start_new_session=True,
+    )  # fmt: skip
 
 
-async def _kept(stream: asyncio.StreamReader) -> str:
-    """Read to the end; keep the last part."""
-    kept = b""
-    while chunk := await stream.read(64 * 1024):
-        kept = (kept + chunk)[-_LOG_KEPT:]
-    return kept.decode("utf-8", "replace")
-
-
-def _let_go(child: Process) -> None:
-    """Close our ends of the pipes, which a grandchild that got away may hold open."""
-    transport = getattr(child, "_transport", None)
-    if transport is not None:
-        transport.close()
+def _write(process: subprocess.Popen[bytes], request: bytes) -> None:
+    # A child that does not read, or is gone, is no reason not to hear it.
+    if process.stdin is not None:
+        with suppress(OSError, ValueError):
+            process.stdin.write(request)
+        with suppress(OSError, ValueError):
+            process.stdin.close()
 
 
 def _complain(status: int, log: str) -> None:
@@ -307,10 +318,10 @@ class LinesRun:
         self.approver: Final = approver
         self.answer: Final[Future[dict[str, JsonValue]]] = Future()
 
-    def end(self, came: dict[str, JsonValue] | Exception) -> None:
+    def end(self, came: dict[str, JsonValue] | BaseException) -> None:
         """Hand over what came of the run; the first word counts."""
         with suppress(InvalidStateError):
-            if isinstance(came, Exception):
+            if isinstance(came, BaseException):
                 self.answer.set_exception(came)
             else:
                 self.answer.set_result(came)
@@ -326,11 +337,7 @@ class LinesChild:
     def __init__(self, command: list[str], folder: Path) -> None:
         self._environment = marked(os.environ)
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - the user's own agent
-                command,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                cwd=folder, env=self._environment, start_new_session=True,
-            )  # fmt: skip
+            self._process = _started(command, folder, self._environment)
         except OSError as fault:
             msg = f"the child could not be started: {fault}"
             raise ServiceError(msg) from None
@@ -401,6 +408,8 @@ class LinesChild:
         stream = self._process.stderr
         while stream is not None and (chunk := os.read(stream.fileno(), 64 * 1024)):
             self._log = (self._log + chunk)[-_LOG_KEPT:]
+        if stream is not None:
+            stream.close()
 
     def _read(self) -> None:
         error: Exception | None = None
@@ -413,6 +422,8 @@ class LinesChild:
                 self._hear(line)
             except ServiceError as fault:
                 error = fault
+        if stream is not None:
+            stream.close()
         if error is None:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(1.0)
@@ -454,7 +465,7 @@ class LinesChild:
             if kind in {"answer", "error"}:
                 self._lost.discard(str(name))
         if kind == "call":
-            in_thread(lambda: self._call(run, message))
+            self._begin(run, message)
         elif kind == "approve":
             in_thread(lambda: self._approve(run, message))
         elif run is None:
@@ -489,12 +500,29 @@ class LinesChild:
         else:
             run.end({key: message[key] for key in ("output", *REPORTED) if key in message})
 
-    def _call(self, run: LinesRun | None, message: Mapping[str, JsonValue]) -> None:
+    def _begin(self, run: LinesRun | None, message: Mapping[str, JsonValue]) -> None:
+        """Take down that a call begins, in the order of the lines, and have it answered.
+
+        In a thread of its own a call might begin after the answer behind it has ended the run, and
+        be seen by nobody.
+        """
         tool, given = message.get("tool"), message.get("arguments", {})
         name = tool if isinstance(tool, str) else json.dumps(tool)
-        body: JsonValue = {"error": "the run is over: no tool can be called any more"}
-        if run is not None:
-            body = as_body(serve(run.tools, name, given))
+        if run is None:
+            self._tell(message, (None, ToolError(OVER)))
+            return
+        call = begin(run.tools, name, given)
+        if isinstance(call, OpenCall):
+            in_thread(lambda: self._tell(message, finish(run.tools, call)))
+            return
+        if isinstance(call, RunOverError):
+            # In this process it would be raised into the agent.
+            self.cancel(run)
+            run.end(call)
+        self._tell(message, (None, call))
+
+    def _tell(self, message: Mapping[str, JsonValue], served: Served) -> None:
+        body = as_body(served)
         told = body if isinstance(body, dict) else {}
         self.send(
             {"type": "result", "run": message.get("run"), "call": message.get("call"), **told}

@@ -137,9 +137,12 @@ def _head(connection: Any, request: Outgoing, url: str) -> bytes:
     try:
         head = h11.Request(method=request.method, target=target, headers=headers)
         return connection.send(head) or b""
-    except (h11.LocalProtocolError, UnicodeEncodeError, ValueError) as fault:
-        msg = f"the request to {parts.netloc} cannot be written: {fault}"
-        raise AgentSpecError(msg) from None
+    except (h11.LocalProtocolError, UnicodeEncodeError, ValueError):
+        # The fault shows the value of a header, which may be a secret.
+        what = "its URL or a header is not ASCII, or has a line end"
+        msg = f"the request to {parts.netloc} cannot be written: {what}"
+        hint = f"headers: {', '.join(name for name, _ in request.headers)}"
+        raise AgentSpecError(msg, hint=hint) from None
 
 
 async def _received(connection: Any, reader: asyncio.StreamReader) -> Reply:

@@ -7,19 +7,28 @@ An error of a tool is a result with `is_error`: a model cannot read an error of 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._running.tools.facade import Tools, serve_async
+from pytest_sopbench._running.tools.facade import Served, Tools
 
 NAME: Final = "sopbench"
 _PATH: Final = "/runs/{run}/mcp"
-_OVER: Final = "the run is over: no tool can be called any more"
 
 
-def mcp_app(tools_of: Callable[[str], Tools | None]) -> Any:
-    """Return the Starlette application that serves `/runs/ID/mcp`."""
+def mcp_app(
+    tools_of: Callable[[str], Tools | None],
+    serve: Callable[[str, str, object], Awaitable[Served | None]],
+    over: str,
+) -> Any:
+    """Return the Starlette application that serves `/runs/ID/mcp`.
+
+    Args:
+        tools_of: the tools of a run that is open.
+        serve: makes a call for a run, by the name of its tool; `None` if the run is over.
+        over: what is said then.
+    """
     import mcp_types as types  # noqa: PLC0415 - optional, and takes a second
     from mcp.server.lowlevel import Server  # noqa: PLC0415
     from mcp.server.transport_security import TransportSecuritySettings  # noqa: PLC0415
@@ -33,11 +42,12 @@ def mcp_app(tools_of: Callable[[str], Tools | None]) -> Any:
         return types.ListToolsResult(tools=[types.Tool(**_as_tool(one)) for one in specs])
 
     async def call_tool(context: Any, params: Any) -> Any:
-        tools = tools_in(context)
-        if tools is None:
-            return _result(types, {"error": _OVER}, is_error=True)
         arguments = {} if params.arguments is None else params.arguments
-        value, error = await serve_async(tools, params.name, arguments)
+        run: str = context.request.path_params["run"]
+        served = await serve(run, params.name, arguments)
+        if served is None:
+            return _result(types, over, is_error=True)
+        value, error = served
         if error is not None:
             return _result(types, str(error), is_error=True)
         return _result(types, value, is_error=False)

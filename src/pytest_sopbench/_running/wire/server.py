@@ -19,14 +19,15 @@ import json
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import AsyncExitStack, nullcontext
-from dataclasses import dataclass
+from concurrent.futures import Future, InvalidStateError
+from contextlib import AsyncExitStack, nullcontext, suppress
+from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from pytest_sopbench._core.values.json import STRICT, JsonValue
 from pytest_sopbench._running.tools.facade import Served, Tools, serve_async
-from pytest_sopbench.errors import AgentSpecError
+from pytest_sopbench.errors import AgentSpecError, RunOverError
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -37,6 +38,7 @@ LARGEST_REQUEST: Final = 8 * 1024 * 1024
 
 _STARTS_WITHIN: Final = 60.0
 _LOCAL: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
+OVER: Final = "the run is over: no tool can be called any more"
 _HINT: Final = 'install the extra "wire"'
 
 
@@ -59,6 +61,7 @@ class Door:
 
     base: str
     run: str
+    over: Future[RunOverError] = field(default_factory=Future[RunOverError], compare=False)
 
     @property
     def call(self) -> str:
@@ -68,6 +71,22 @@ class Door:
     @property
     def mcp(self) -> str:
         return f"{self.base}/runs/{self.run}/mcp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpTools:
+    """A toolbox that is served by MCP over streamable HTTP.
+
+    Attributes:
+        url: where the server is.
+    """
+
+    url: str
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The settings of a client, in the usual form: `{"mcpServers": {"sop": {...}}}`."""
+        return {"mcpServers": {"sop": {"type": "http", "url": self.url}}}
 
 
 class ToolServer:
@@ -83,7 +102,7 @@ class ToolServer:
         except ModuleNotFoundError as error:
             msg = f"the server of tools needs {error.name}"
             raise AgentSpecError(msg, hint=_HINT) from None
-        self._runs: dict[str, Tools] = {}
+        self._runs: dict[str, tuple[Tools, Door]] = {}
         self._lock = Lock()
         self._mcp: Any = None
         self._mcp_starts: asyncio.Lock | None = None
@@ -118,10 +137,10 @@ class ToolServer:
 
     def open(self, tools: Tools) -> Door:
         """Give the tools of a run a path."""
-        run = secrets.token_urlsafe(18)
+        door = Door(self._base, secrets.token_urlsafe(18))
         with self._lock:
-            self._runs[run] = tools
-        return Door(self._base, run)
+            self._runs[door.run] = tools, door
+        return door
 
     def close(self, door: Door) -> None:
         """Forget a run; its path is gone."""
@@ -131,7 +150,21 @@ class ToolServer:
     def tools_of(self, run: str) -> Tools | None:
         """Return the tools of a run that is open."""
         with self._lock:
-            return self._runs.get(run)
+            found = self._runs.get(run)
+        return None if found is None else found[0]
+
+    async def serve(self, run: str, name: str, arguments: object) -> Served | None:
+        """Make a call for a run that is open; one call too many ends its agent."""
+        with self._lock:
+            found = self._runs.get(run)
+        if found is None:
+            return None
+        tools, door = found
+        served = await serve_async(tools, name, arguments)
+        if isinstance(served[1], RunOverError):
+            with suppress(InvalidStateError):
+                door.over.set_result(served[1])
+        return served
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -155,7 +188,7 @@ class ToolServer:
             return 404, {"error": "there is nothing here"}
         tools = self.tools_of(parts[1])
         if tools is None:
-            return 410, {"error": "the run is over: no tool can be called any more"}
+            return 410, {"error": OVER}
         match parts[2:], scope["method"]:
             case ["mcp"], _:
                 app = await self._mcp_app()
@@ -164,7 +197,7 @@ class ToolServer:
             case ["tools"], "GET":
                 return 200, {"tools": list[JsonValue](tools.json_schema())}
             case ["call", name], "POST":
-                return await _call(tools, name, receive)
+                return await self._call(parts[1], name, receive)
             case _:
                 return 404, {"error": "GET tools, POST call/NAME, or mcp"}
 
@@ -174,20 +207,46 @@ class ToolServer:
             self._mcp_starts = asyncio.Lock()
         async with self._mcp_starts:
             if self._mcp is None:
-                self._mcp = await _started(self.tools_of)
+                self._mcp = await _started(self)
             return self._mcp
 
+    async def _call(self, run: str, name: str, receive: Receive) -> tuple[int, JsonValue]:
+        body = await _body(receive)
+        if body is None:
+            return 413, {"error": f"a request has at most {LARGEST_REQUEST:,} bytes"}
+        try:
+            arguments: object = STRICT.decode(body.decode("utf-8")) if body.strip() else {}
+        except (ValueError, RecursionError) as fault:
+            # It is recorded as the bad call that it is.
+            arguments = f"[no JSON: {fault}]"
+        served = await self.serve(run, name, arguments)
+        return (410, {"error": OVER}) if served is None else (200, as_body(served))
 
-async def _call(tools: Tools, name: str, receive: Receive) -> tuple[int, JsonValue]:
-    body = await _body(receive)
-    if body is None:
-        return 413, {"error": f"a request has at most {LARGEST_REQUEST:,} bytes"}
+
+T = TypeVar("T")
+
+
+async def unless_over(door: Door | None, work: Awaitable[T]) -> T:
+    """Await what an agent does, and end it if it goes on calling tools after its run is over.
+
+    Raises:
+        RunOverError: it did; in this process it would have been raised into it.
+    """
+    if door is None:
+        return await work
+    doing = asyncio.ensure_future(work)
+    over = asyncio.wrap_future(door.over)
     try:
-        arguments: object = STRICT.decode(body.decode("utf-8")) if body.strip() else {}
-    except (ValueError, RecursionError) as fault:
-        # It is recorded as the bad call that it is.
-        arguments = f"[no JSON: {fault}]"
-    return 200, as_body(await serve_async(tools, name, arguments))
+        both: set[asyncio.Future[Any]] = {doing, over}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        if over.done():
+            raise over.result()
+        return doing.result()
+    finally:
+        over.cancel()
+        doing.cancel()
+        # What it opened is closed before the run goes on.
+        await asyncio.wait({doing})
 
 
 def as_body(served: Served) -> JsonValue:
@@ -219,11 +278,11 @@ async def _respond(send: Send, status: int, body: JsonValue) -> None:
     await send({"type": "http.response.body", "body": text})
 
 
-async def _started(tools_of: Callable[[str], Tools | None]) -> Any:
+async def _started(server: ToolServer) -> Any:
     """Return the MCP application, running until the process ends."""
     from .mcp_app import mcp_app  # noqa: PLC0415 - it imports the SDK
 
-    app = mcp_app(tools_of)
+    app = mcp_app(server.tools_of, server.serve, OVER)
     running: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def stay() -> None:

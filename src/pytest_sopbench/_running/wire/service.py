@@ -20,6 +20,7 @@ from typing import Any, Final, cast
 from urllib.parse import urljoin, urlsplit
 
 from pytest_sopbench._core.agent_source import AgentContext
+from pytest_sopbench._core.model.trace import UNSEEN
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._running.tools.facade import Tools
 from pytest_sopbench._settings.project_file import from_home
@@ -27,7 +28,7 @@ from pytest_sopbench.errors import AgentSpecError, Unavailable
 
 from .http_client import Outgoing, RedirectError, Reply, TooLargeError, send
 from .request import Asked, ServiceError, asked, at, json_in, read_answer
-from .server import Address, ToolServer
+from .server import Address, ToolServer, unless_over
 
 HTTP: Final = ("http:", "https:")
 KEYS: Final = (
@@ -37,7 +38,7 @@ KEYS: Final = (
 
 _AWAY: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _ENV: Final = "env:"
-_PLACE: Final = re.compile(r"\{\{ *([a-z_.]+) *\}\}")
+_PLACE: Final = re.compile(r"\{\{ *(.*?) *\}\}")
 _METHODS: Final = ("POST", "PUT", "PATCH", "GET")
 _SHOWN: Final = 300
 _POLLS_FIRST: Final = 0.25
@@ -94,6 +95,8 @@ class ServiceAgent:
     ) -> object:
         server = self._server
         door = server.open(tools) if server is not None else None
+        if door is None:
+            tools.report(notes=UNSEEN)
         try:
             asking = asked(
                 sop=sop,
@@ -106,7 +109,7 @@ class ServiceAgent:
                 door=door,
                 deadline=self._timeout,
             )
-            reply = await self._replied(asking)
+            reply = await unless_over(door, self._replied(asking))
         finally:
             if server is not None and door is not None:
                 server.close(door)
@@ -273,14 +276,18 @@ def _place(name: str, asking: Asked) -> JsonValue:
 
 
 def _late(text: str) -> str:
-    """Return a text, or what a variable of the environment holds: it is read for each request."""
+    """Return a text, or what a variable of the environment holds: it is read for each request.
+
+    Variables are often set from a file: white space around them, such as its line end, is none of a
+    secret's.
+    """
     if not text.startswith(_ENV):
         return text
     name = text.removeprefix(_ENV)
     if name not in os.environ:
         msg = f"env:{name}: the environment has no such variable"
         raise AgentSpecError(msg, hint=f"set {name}")
-    return os.environ[name]
+    return os.environ[name].strip()
 
 
 # The spec, and its file.
