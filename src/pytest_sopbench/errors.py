@@ -21,8 +21,8 @@
     ├── SnapshotFileError         a snapshot cannot be read or written
     └── CassetteError             recorded model traffic cannot be read or written
 
-Three stand apart. `Unavailable` is raised by agents, to say that their provider could not be
-reached. `RunOverError` is no `Exception`: it ends an agent that goes on when its run is over.
+Three stand apart. `Unavailable` is raised by agents and tools, to say that what they ask could not
+be reached. `RunOverError` is no `Exception`: it ends an agent that goes on when its run is over.
 `MissingRecordingError` is none either: a model client would take an `Exception` for a failure of
 the network, and send the request again after a while.
 """
@@ -146,7 +146,7 @@ class CassetteError(SopbenchError):
 
 
 class Unavailable(Exception):  # noqa: N818 - the interface promises this name to agents
-    """Raised by an agent whose provider cannot be reached: the run ends as `unavailable`."""
+    """Raised by an agent or a tool that cannot reach what it asks: the run is `unavailable`."""
 
 
 class RunOverError(BaseException):

@@ -1,4 +1,4 @@
-"""The page on frameworks has what `make frameworks` runs; that itself takes minutes."""
+"""Two pages have what `make frameworks` runs; that itself takes minutes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "how-to" / "use-a-framework.md").read_text(encoding="utf-8")
-CODES = dict(re.findall(r"```python\n# file: (\S+)\n(.*?)```", PAGE, re.DOTALL))
+PAGE = "".join(
+    (ROOT / "docs" / "how-to" / name).read_text(encoding="utf-8")
+    for name in ("use-a-framework.md", "connect-an-agent.md")
+)
+CODES = dict(re.findall(r"```python\n# file: (with_\S+)\n(.*?)```", PAGE, re.DOTALL))
 PINS = sorted((ROOT / "tests" / "frameworks" / "requirements").glob("*.txt"))
 
 
 def test_each_framework_has_its_code_and_its_pins() -> None:
     assert sorted(CODES) == [f"with_{path.stem}.py" for path in PINS]
-    assert 4 == len(PINS)
+    assert 6 == len(PINS)
 
 
 @pytest.mark.parametrize("path", PINS, ids=[path.stem for path in PINS])
@@ -41,4 +44,4 @@ def test_the_code_is_short_and_tells_what_it_consumed(name: str) -> None:
     compile(CODES[name], name, "exec")
 
     assert len(CODES[name].splitlines()) < 40
-    assert re.search(r"tools\.report\(usage=.*model=", CODES[name])
+    assert re.search(r"tools\.report\(usage=.*model=|\"usage\": .*\"model\":", CODES[name])

@@ -1,10 +1,10 @@
-"""Run the agents of the page on frameworks, each in an environment of its own, against the stub.
+"""Run the agents of two pages on frameworks, each in an environment of its own, against the stub.
 
     make frameworks                      all of them
     make frameworks FRAMEWORKS=strands   one, or several
 
-Their pins stand beside this program, and never touch ours. The code is that of the page
-`docs/how-to/use-a-framework.md`, so what is run is what is read.
+Their pins stand beside this program, and never touch ours. The code is that of the pages
+`use-a-framework.md` and `connect-an-agent.md` of `docs/how-to/`, so what is run is what is read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PAGE = ROOT / "docs" / "how-to" / "use-a-framework.md"
+PAGES = [ROOT / "docs" / "how-to" / name for name in ("use-a-framework.md", "connect-an-agent.md")]
 TASKS = 3
 
 sys.path.insert(0, str(ROOT / "tests" / "agents"))
@@ -44,6 +44,9 @@ def holds(folder: Path, name: str) -> bool:
     print(f"== {name}", flush=True)
     python = environment(folder, HERE / "requirements" / f"{name}.txt")
     module = f"with_{name}"
+    agent = f"{module}:agent"
+    if is_program(name):
+        agent, python = f"exec:{python} {module}.py", sys.executable
     with TemporaryDirectory() as place, Stub() as stub:
         (Path(place) / f"{module}.py").write_text(code_of(f"{module}.py"), encoding="utf-8")
         (Path(place) / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
@@ -52,7 +55,7 @@ def holds(folder: Path, name: str) -> bool:
             [
                 *(python, "-m", "pytest", "-v", "--tb=short", "-p", "no:cacheprovider"),
                 *("--sop-domain=dangerous_goods", f"--sop-limit={TASKS}"),
-                *(f"--agent={module}:agent", "--sop-fail-under=1"),
+                *(f"--agent={agent}", "--sop-fail-under=1"),
             ],
             cwd=place,
             env={**os.environ, **server, "NO_PROXY": "127.0.0.1", "PYTHONPATH": ""},
@@ -81,14 +84,20 @@ def environment(folder: Path, pins: Path) -> str:
     if not made_of.exists() or made_of.read_text() != wanted:
         venv.create(folder, with_pip=True, clear=True)
         install = [str(python), "-m", "pip", "install", "--quiet"]
-        subprocess.run([*install, "--requirement", str(pins), "--editable", str(ROOT)], check=True)
+        ours = [] if is_program(pins.stem) else ["--editable", str(ROOT)]
+        subprocess.run([*install, "--requirement", str(pins), *ours], check=True)
         made_of.write_text(wanted)
     return str(python)
 
 
+def is_program(name: str) -> bool:
+    """Whether an agent is a program of its own, whose environment need not have ours."""
+    return "sys.stdin" in code_of(f"with_{name}.py")
+
+
 def code_of(name: str) -> str:
     """Return the file of the page that has this name."""
-    text = PAGE.read_text(encoding="utf-8")
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     (code,) = re.findall(rf"```python\n# file: {re.escape(name)}\n(.*?)```", text, re.DOTALL)
     return str(code)
 

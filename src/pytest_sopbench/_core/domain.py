@@ -12,6 +12,7 @@ from pytest_sopbench._core.model.task import (
     ASKED_OF_OTHERS,
     Compare,
     LookupTool,
+    McpServer,
     OutputField,
     Scoring,
     Task,
@@ -106,6 +107,7 @@ class Domain:
         world_tools: tools without code that look into the world or change it, by name.
         state: how the end state of a run is judged, where the domain says that it is.
         tools_file: `tools.py`, where the domain has one.
+        mcp: the MCP server that serves its tools, where the domain names one.
         policy_file: `policy.py`, where the domain has one.
         reject_bad_arguments: whether a call that breaks its spec is refused.
         contract: the rules about tool calls, where there are any.
@@ -137,6 +139,7 @@ class Domain:
     world_tools: Mapping[str, WorldTool] = field(default_factory=dict[str, WorldTool])
     state: StateRules | None = None
     tools_file: Path | None = None
+    mcp: McpServer | None = None
     policy_file: Path | None = None
     reject_bad_arguments: bool = False
     contract: Contract | None = None

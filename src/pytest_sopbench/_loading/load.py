@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.task import LookupTool, ToolSpec
+from pytest_sopbench._core.model.task import LookupTool, McpServer, ToolSpec
 from pytest_sopbench._core.steps.approving import Decisions, Scripted
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.contract import domain_contract, domain_expected_calls
@@ -30,7 +30,7 @@ from pytest_sopbench._loading.domain.rows import (
 from pytest_sopbench._loading.domain.steps_file import FILE_NAME as STEPS_FILE
 from pytest_sopbench._loading.domain.steps_file import own_steps, steps_as_json
 from pytest_sopbench._loading.domain.tools import TOOL_SPECS_FILE as SPECS_FILE
-from pytest_sopbench._loading.domain.tools import read_tool_specs
+from pytest_sopbench._loading.domain.tools import mcp_server, read_tool_specs
 from pytest_sopbench._loading.domain.world_file import (
     STATE_FILE,
     WORLD_FILE,
@@ -122,7 +122,8 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
     records = Records(tables=tables, tasks=tasks)
     lookups = lookup_tools(described, layout, specs, records, but=world_tools)
     tools_file, policy_file = _optional(folder / TOOLS_FILE), _optional(folder / POLICY_FILE)
-    tools_hash = _tools_hash(lookups, tools_file, world, reject=metadata.reject_bad_arguments)
+    mcp = mcp_server(described, specs, {**lookups, **world_tools}, tools_file)
+    tools_hash = _tools_hash(lookups, tools_file, mcp, world, reject=metadata.reject_bad_arguments)
     notices = (*answers_left_empty(described, fields, table), *_odd_cells(described, table, layout))
     return Domain(
         name=domain,
@@ -145,6 +146,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
         world_tools=world_tools,
         state=state_rules(described, layout, world, policy_file, tools_hash),
         tools_file=tools_file,
+        mcp=mcp,
         policy_file=policy_file,
         reject_bad_arguments=metadata.reject_bad_arguments,
         contract=domain_contract(
@@ -158,7 +160,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
             *data_warnings,
             *layout.warnings,
             *(warning for one in tables for warning in one.warnings),
-            *_tool_warnings(specs, unserved(specs, {**lookups, **world_tools}), tools_file),
+            *_tool_warnings(specs, unserved(specs, {**lookups, **world_tools}), tools_file or mcp),
             *label_warnings(fields, table),
             *(steps.warnings if steps else ()),
             *notices,
@@ -214,7 +216,7 @@ def _specs(described: Described, folder: Path) -> tuple[tuple[ToolSpec, ...], tu
         specs = read_tool_specs(path)
         _check_distractors(described, specs)
         return specs, () if specs else (f"{SPECS_FILE} lists no tool: the agent has no tools",)
-    if described.metadata.tools or (folder / TOOLS_FILE).is_file():
+    if described.metadata.tools or described.metadata.mcp or (folder / TOOLS_FILE).is_file():
         raise LoadingError(
             folder,
             f"there are tools and no {SPECS_FILE}",
@@ -273,9 +275,9 @@ def _optional(path: Path) -> Path | None:
 
 
 def _tool_warnings(
-    specs: tuple[ToolSpec, ...], missing: str, tools_file: Path | None
+    specs: tuple[ToolSpec, ...], missing: str, others: Path | McpServer | None
 ) -> tuple[str, ...]:
-    return (missing,) if specs and missing and tools_file is None else ()
+    return (missing,) if specs and missing and others is None else ()
 
 
 def _specs_hash(specs: tuple[ToolSpec, ...]) -> str:
@@ -285,18 +287,21 @@ def _specs_hash(specs: tuple[ToolSpec, ...]) -> str:
 def _tools_hash(
     lookups: Mapping[str, LookupTool],
     tools_file: Path | None,
+    mcp: McpServer | None,
     world: DomainWorld | None,
     *,
     reject: bool,
 ) -> str:
     tools: Mapping[str, JsonValue] = {name: _said(tool) for name, tool in lookups.items()}
     code = text_digest(read_text(tools_file)) if tools_file else ""
-    content: JsonValue = {
+    content: dict[str, JsonValue] = {
         "tools": tools,
         "code": code,
         "reject_bad_arguments": reject,
         **({} if world is None else {"world": world.digest}),
     }
+    if mcp is not None:
+        content["mcp"] = {**asdict(mcp), "command": [*mcp.command]}
     return digest(content)
 
 

@@ -41,6 +41,9 @@ Flag: TypeAlias = bool
 Names: TypeAlias = list[str]
 """Names of columns, each once."""
 
+Texts: TypeAlias = list[str]
+"""Texts, of which some may be the same."""
+
 SomeNames: TypeAlias = list[str]
 """The same, at least one."""
 
@@ -155,6 +158,7 @@ WORDS: Final[dict[str, cs.CoreSchema]] = {
     "Flag": cs.bool_schema(strict=True),
     "DomainName": cs.no_info_after_validator_function(_names_a_domain, _TEXT),
     "FileName": cs.no_info_after_validator_function(_names_a_file, _TEXT),
+    "Texts": cs.list_schema(_TEXT),
     "Names": _NAMES,
     "dict[str, Names]": cs.dict_schema(_TEXT, _NAMES),
     "Names | None": cs.nullable_schema(_NAMES),
@@ -407,6 +411,21 @@ class LookupShape(Shape):
 WORDS["dict[str, LookupShape]"] = by_name(LookupShape)
 
 
+class McpShape(Shape):
+    """The MCP server that serves the tools: a `command` with its `env`, or a `url` with `headers`.
+
+    A value `env:NAME` is read from the environment when the server is started or asked.
+    """
+
+    command: Texts = NO_NAMES
+    url: str = ""
+    env: dict[str, str] = NOTHING
+    headers: dict[str, str] = NOTHING
+
+
+WORDS["McpShape | None"] = cs.nullable_schema(McpShape.core_schema())
+
+
 class Metadata(Shape):
     """Everything that `metadata.json` may say; only `name` and `output_columns` must be there.
 
@@ -440,6 +459,7 @@ class Metadata(Shape):
     outputs: dict[str, OutputShape] = NOTHING
     tools: dict[str, LookupShape] = NOTHING
     tables: dict[str, TableShape] = NOTHING
+    mcp: McpShape | None = None
     types: dict[str, DeclaredType] = NOTHING
     distractors: Names = NO_NAMES
     reject_bad_arguments: Flag = False
@@ -527,6 +547,7 @@ DECIDING = frozenset(
         "judged",
         "judged_state",
         "known_disagreement_column",
+        "mcp",
         "ordered_paths",
         "outputs",
         "private_columns",
@@ -543,7 +564,7 @@ DECIDING = frozenset(
 
 
 def refuse_slips(path: Path, metadata: Metadata) -> None:
-    """Refuse an unknown key inside `outputs`, `tables` or `tools`, and one like a deciding key.
+    """Refuse an unknown key inside of another one, and one that is like a deciding key.
 
     Raises:
         LoadingError: with the nearest key as the hint.
@@ -585,6 +606,8 @@ def _unknown(metadata: Metadata) -> Iterator[tuple[str, str, Shape]]:
     for part, shapes in parts.items():
         for name, shape in shapes.items():
             yield from ((f"{part}.{name}.", key, shape) for key in shape.model_extra or {})
+    if metadata.mcp is not None:
+        yield from (("mcp.", key, metadata.mcp) for key in metadata.mcp.model_extra)
 
 
 def _meant(key: str, shape: Shape) -> str:

@@ -143,6 +143,8 @@ def _trace(
     duration: float,
 ) -> Trace:
     told = returned or Returned(kind=ReturnedKind.NOTHING)
+    if toolbox.away is not None:
+        ending, problem = Ending.UNAVAILABLE, toolbox.away
     return Trace(
         ending=ending,
         returned=returned if ending is Ending.RETURNED else None,

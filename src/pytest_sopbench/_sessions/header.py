@@ -267,7 +267,8 @@ class DomainHeader(PlannedTasks):
     different domains agree on the one they share. `agents` are the planned tasks of each agent by
     its name; empty where all are of the session's one agent. `share` is what a shard has of the
     domain, `None` where the session is none. `comparers` say by field what compared it, down to its
-    version, where the judge did not.
+    version, where the judge did not. `deterministic` is false where a server outside of the session
+    served tools, which may answer the same call otherwise another time.
     """
 
     sop: str = ""
@@ -278,6 +279,7 @@ class DomainHeader(PlannedTasks):
     agents: Mapping[str, PlannedTasks] = field(default_factory=dict[str, PlannedTasks])
     share: Share | None = None
     comparers: Mapping[str, str] = field(default_factory=dict[str, str])
+    deterministic: bool = True
 
 
 def planned_trials(tasks: Mapping[str, Iterable[int]]) -> tuple[int, dict[str, tuple[int, ...]]]:
@@ -398,6 +400,7 @@ _DOMAIN: Final[Keys] = {
     "agents": _by_name(part(PlannedTasks, _PLANNED)),
     "share": maybe(part(Share, {"tasks": COUNT, "digest": TEXT, "part": COUNT})),
     "comparers": _by_name(TEXT),
+    "deterministic": FLAG,
 }
 _READ_HEADER: Final = SchemaValidator(
     part(

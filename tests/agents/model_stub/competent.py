@@ -95,9 +95,22 @@ class _Caller:
         raise NeededError(Call(name, given))
 
 
+def _of_mcp(told: Any) -> Any:
+    """Return the JSON of a result, out of the content that clients of MCP hand on as it came."""
+    content = json.loads(told) if isinstance(told, str) else told
+    if isinstance(content, list) and content:
+        content = content[0]
+    if not isinstance(content, dict) or content.get("type") != "text":
+        return content
+    try:
+        return json.loads(content["text"])
+    except ValueError:
+        raise ToolError(content["text"]) from None
+
+
 def _result(call: Call) -> Any:
     try:
-        result = json.loads(call.result)
+        result = _of_mcp(call.result)
     except ValueError:
         msg = f"I was given no result of {call.name}"
         raise LostError(msg) from None

@@ -247,7 +247,8 @@ class _Ended:
 
 def observe(domain: Domain, id_column: str | None, limits: Limits | None = None) -> Observed:
     """Run what a domain has of code, and return what it did."""
-    if domain.tools_file is None and domain.policy_file is None:
+    if domain.mcp is not None or (domain.tools_file is None and domain.policy_file is None):
+        # A server may write, and it may be one that others use.
         return Observed()
     with TemporaryDirectory(prefix="sopbench-audit-", ignore_cleanup_errors=True) as name:
         room = Path(name)

@@ -92,7 +92,7 @@ def _specs_without_tools(subject: Subject) -> Iterator[Fault]:
     domain = subject.domain
     sights = subject.observed.tools
     idle = [one.name for one in domain.tool_specs if one.name not in domain.codeless]
-    if domain.tools_file is None and idle:
+    if domain.tools_file is None and domain.mcp is None and idle:
         yield Fault(
             place=Place(file=SPECS_FILE),
             what=f"nothing serves {listed(idle)}",

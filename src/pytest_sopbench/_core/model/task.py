@@ -166,6 +166,25 @@ class LookupTool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class McpServer:
+    """An MCP server that serves a domain's tools: a program that is started, or an address.
+
+    Attributes:
+        command: the program and its arguments; empty where there is an address.
+        url: the address; empty where there is a program.
+        env: variables of the program's environment.
+        headers: headers of every request to the address.
+
+    A value `env:NAME` of `env` or `headers` is read from the environment late, and never recorded.
+    """
+
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One situation: what the agent is given, and the answer that is expected of it.
 

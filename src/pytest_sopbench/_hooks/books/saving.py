@@ -210,6 +210,7 @@ def _domain_header(sop: SopSession, active: ActiveDomain, keys: Sequence[RunKey]
         data=hashes["data"],
         judging=rules_fingerprint({active.domain.name: active.rules}),
         comparers=active.rules.comparers,
+        deterministic=active.domain.mcp is None,
         planned=whole.planned,
         trials=whole.trials,
         some_trials=whole.some_trials,

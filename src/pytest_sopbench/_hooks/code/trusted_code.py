@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._hooks.session.domains import ActiveDomain
 from pytest_sopbench._running.tools.domain_code import ManagerFactory
+from pytest_sopbench._running.tools.mcp_tools import McpTools
 from pytest_sopbench.errors import SopbenchError
 
 
@@ -26,6 +28,24 @@ def manager_factory(active: ActiveDomain) -> ManagerFactory | None:
         from pytest_sopbench._running.tools.domain_code import load_manager_factory  # noqa: PLC0415 - only where a domain has code
 
         return load_manager_factory(active.domain)
+    except SopbenchError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def mcp_tools(active: ActiveDomain) -> McpTools | None:
+    """Return what reaches the domain's MCP server, or `None` where it has none; it is not started.
+
+    A server counts as code of its domain, also behind an address: it is given what the agent says
+    and what `env:` names, and an address of this machine may be that of anything.
+
+    Raises:
+        pytest.UsageError: it is not trusted, or a variable is not set.
+    """
+    if active.domain.mcp is None:
+        return None
+    _check_trust(active, active.domain.folder / "metadata.json, key 'mcp'")
+    try:
+        return McpTools(active.domain, os.environ)
     except SopbenchError as error:
         raise pytest.UsageError(str(error)) from None
 

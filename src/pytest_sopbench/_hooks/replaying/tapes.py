@@ -36,6 +36,7 @@ from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._replay.cassettes.lines import TaskPlace
 from pytest_sopbench._replay.cassettes.store import Store
 from pytest_sopbench._replay.proxy.server import Watching, watching
+from pytest_sopbench._replay.seams.take import beneath
 from pytest_sopbench._replay.tape.exchange import BesideTape, OutsideTape, Recording, Shaping
 from pytest_sopbench._replay.tape.miss import Miss
 from pytest_sopbench._replay.tape.run_tape import Mode, RunTape, Taken, on_tape, switched_on
@@ -125,6 +126,10 @@ class Tapes:
     def beside(self) -> AbstractContextManager[None]:
         """Leave what comparers and judges send out of recordings, and of what is missed."""
         return on_tape(self._beside)
+
+    def apart(self) -> AbstractContextManager[None]:
+        """Have requests of tools sent, and leave them out: no recording has what tools answer."""
+        return beneath()
 
     def _recording(self, key: RunKey) -> Recording:
         if self._mode == "record":

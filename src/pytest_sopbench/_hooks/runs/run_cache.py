@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from threading import RLock
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -20,10 +20,11 @@ from pytest_sopbench._core.model.task import RunKey, Task
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.steps.approving import Approver
 from pytest_sopbench._hooks.code.agents import Agents, bounded_import
-from pytest_sopbench._hooks.code.trusted_code import manager_factory
+from pytest_sopbench._hooks.code.trusted_code import manager_factory, mcp_tools
 from pytest_sopbench._hooks.process.debugging import Debugging
 from pytest_sopbench._hooks.process.outgoing import output_apart
 from pytest_sopbench._hooks.replaying import TAPES
+from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef, pace_of
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
 from pytest_sopbench._hooks.session.variants import VARIANT
@@ -31,6 +32,7 @@ from pytest_sopbench._running.engine.engine import Engine
 from pytest_sopbench._running.observing.capture import Capture, show_from_now_on
 from pytest_sopbench._running.observing.problem import standing_watch
 from pytest_sopbench._running.queue import EngineStatus, Job, Limits
+from pytest_sopbench._running.tools.domain_code import ManagerFactory
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench._settings.readers import GivenAgent
 from pytest_sopbench.errors import SopbenchError
@@ -43,6 +45,9 @@ from .shown import Run
 
 if TYPE_CHECKING:
     from pytest_sopbench._hooks.replaying.tapes import Tapes
+
+SERVER_START: Final = 60.0
+"""Seconds in which an MCP server has to answer, if runs have no time limit."""
 
 RUNS = pytest.StashKey["Runs"]()
 RUN = pytest.StashKey[Run]()
@@ -141,11 +146,23 @@ class Runs:
         name = active.domain.name
         if name not in self._factories:
             try:
-                with bounded_import(self._sop, f"the tools of domain {name}"):
-                    self._factories[name] = ToolboxFactory(active.domain, manager_factory(active))
+                self._factories[name] = ToolboxFactory(active.domain, self._managers(active))
             except SopbenchError as error:
                 raise pytest.UsageError(str(error)) from None
         return self._factories[name]
+
+    def _managers(self, active: ActiveDomain) -> ManagerFactory | None:
+        server = mcp_tools(active)
+        if server is None:
+            with bounded_import(self._sop, f"the tools of domain {active.domain.name}"):
+                return manager_factory(active)
+        config = self._sop.config
+        # Each worker starts its own, and the controller makes no run.
+        if hasattr(config, "workerinput") or not has_workers(config):
+            config.add_cleanup(server.close)
+            with nullcontext() if self._tapes is None else self._tapes.apart():
+                server.start(self.pace.timeout or SERVER_START)
+        return server.manager
 
     def toolbox(self, active: ActiveDomain, task: Task, trial: int = 1) -> Callable[[], Toolbox]:
         """Return what opens fresh toolboxes for a task, in whichever thread; each has a clock."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
-from pytest_sopbench._core.model.task import ToolSpec
+from pytest_sopbench._core.model.task import McpServer, ToolSpec
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.trajectory.calls import read_groups
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.cells import cut, nearest
 from pytest_sopbench._loading.files.document import parse_json, read_json, read_text
+from pytest_sopbench._loading.metadata import Described
+from pytest_sopbench._settings.readers import ENV
 from pytest_sopbench.errors import LoadingError, ToolSpecError
 
 # Read tool specs in the four shapes that providers and protocols have for them.
@@ -22,6 +25,7 @@ _SHAPES = (
     "a tool spec is {'toolSpec': {...}}, {'type': 'function', 'function': {...}},"
     " {'name', 'description', 'inputSchema'} or {'name', 'description', 'parameters'}"
 )
+_ADDRESS: Final = re.compile(r"https?://[^/?#@\s]+(?:[/?#]\S*)?")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 # Under these keys stand values, which may look like schemas and are none.
 _VALUES = frozenset({"const", "default", "enum", "example", "examples"})
@@ -152,6 +156,49 @@ def _check_schema(path: Path, label: str, schema: Mapping[str, JsonValue]) -> No
 
 def _never_fetched(uri: str) -> NoReturn:
     raise LoadingError(uri, "nothing is fetched for a tool spec")
+
+
+# The MCP server that serves the tools, from `mcp` in the metadata.
+
+
+def mcp_server(
+    described: Described,
+    specs: Sequence[ToolSpec],
+    lookups: Collection[str],
+    tools_file: Path | None,
+) -> McpServer | None:
+    """Return the MCP server that the metadata name, or `None` where they name none.
+
+    Raises:
+        ToolSpecError: it is neither a program nor an address, or has nothing to serve.
+    """
+    given = described.metadata.mcp
+    if given is None:
+        return None
+    values = [*given.env.values(), *given.headers.values()]
+    named = [one.removeprefix(ENV) for one in values if one.startswith(ENV)]
+    either = 'write {"command": ["PROGRAM", "ARGUMENT"]} or {"url": "https://HOST/mcp"}'
+    # Of an address nothing is quoted: it may hold a password.
+    faults = (
+        (bool(given.command) == bool(given.url), "a server is a program or an address", either),
+        (given.command[:1] == [""], "the program of 'command' is empty", either),
+        (
+            bool(given.url) and not _ADDRESS.fullmatch(given.url),
+            "'url' is no address of http or https, or it names a user",
+            "secrets stand in 'headers', as env:NAME",
+        ),
+        (bool(given.url and given.env), "'env' is for a program", "an address has 'headers'"),
+        (bool(given.command and given.headers), "'headers' are for an address", "write 'env'"),
+        (not all(map(str.isidentifier, named)), "no variable has such a name", "write env:NAME"),
+        (tools_file is not None, "there is a tools.py as well", "keep one of the two"),
+        (all(one.name in lookups for one in specs), "'tools' serves every tool", "keep one"),
+    )
+    for is_so, problem, hint in faults:
+        if is_so:
+            raise ToolSpecError(described.path, f"key 'mcp': {problem}", hint=hint)
+    return McpServer(
+        command=tuple(given.command), url=given.url, env=given.env, headers=given.headers
+    )
 
 
 # The calls that are expected of each task, from `expected_calls.jsonl` beside the data.

@@ -12,6 +12,7 @@ import os
 import secrets
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -40,14 +41,44 @@ def end_group(group: int, environment: Mapping[str, str]) -> None:
     """End what is left of a process group, and all that has the mark of its environment."""
     with suppress(OSError, AttributeError):
         os.killpg(group, signal.SIGKILL)
-    mark = f"{MARK}={environment[MARK]}".encode()
+    end_marked(environment[MARK])
+
+
+def end_marked(mark: str) -> None:
+    """End every process that has this mark."""
     for _ in range(_ROUNDS):
-        found = [*_having(mark)]
+        found = [*_having(f"{MARK}={mark}".encode())]
         for one in found:
             with suppress(OSError):
                 os.kill(one, signal.SIGKILL)
         if not found:
             return
+
+
+class Reaper:
+    """A process that ends what has its mark when it is closed, or when this process is gone.
+
+    Without it a program that ignores the end of its stdin outlives a worker that is killed.
+    """
+
+    def __init__(self) -> None:
+        self._mark = secrets.token_hex(8)
+        self._process = subprocess.Popen(  # noqa: S603 - this file, by this interpreter
+            [sys.executable, "-I", "-S", __file__, self._mark],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            # A Ctrl-C at the terminal is not for it.
+            start_new_session=True,
+        )
+
+    def marked(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return an environment by which it knows what it is to end."""
+        return {**environment, MARK: self._mark}
+
+    def close(self) -> None:
+        """End what has the mark, and wait for that."""
+        self._process.communicate()
 
 
 def _having(mark: bytes) -> Iterator[int]:
@@ -59,3 +90,8 @@ def _having(mark: bytes) -> Iterator[int]:
                     b"\0"
                 ):
                     yield int(folder.name)
+
+
+if __name__ == "__main__":
+    sys.stdin.buffer.read()
+    end_marked(sys.argv[1])

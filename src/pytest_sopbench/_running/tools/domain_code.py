@@ -26,7 +26,7 @@ from pytest_sopbench._core.model.world import Tables
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._running.observing.capture import Output, captured
 from pytest_sopbench._running.observing.problem import is_of, is_ours, message_of, name_of
-from pytest_sopbench.errors import LoadingError, ToolError, ToolSpecError
+from pytest_sopbench.errors import LoadingError, ToolError, ToolSpecError, Unavailable
 
 # A manager: the class in a domain's own code that serves its tools, one instance per run.
 
@@ -52,11 +52,12 @@ def process(manager: Manager, name: str, arguments: dict[str, JsonValue]) -> obj
 
     Raises:
         ToolError: the manager raised; its message is given to the agent.
+        Unavailable: the manager says that what it asks cannot be reached.
         KeyboardInterrupt: the user stopped the session meanwhile.
     """
     try:
         return manager.process_tool_call(name, arguments)
-    except (ToolError, KeyboardInterrupt):
+    except (ToolError, Unavailable, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001 - a domain's own code may raise anything
         raise ToolError(_told(error)) from None

@@ -20,6 +20,7 @@ from pytest_sopbench._core.model.trace import (
     Approval,
     Finding,
     FindingKind,
+    Problem,
     ToolCall,
     Usage,
 )
@@ -33,12 +34,14 @@ from pytest_sopbench._core.values.json import (
     to_json_value,
 )
 from pytest_sopbench._running.observing.capture import Output, captured
+from pytest_sopbench._running.observing.problem import problem_of
 from pytest_sopbench._running.threads import Clock
 from pytest_sopbench.errors import (
     RunOverError,
     ToolArgumentError,
     ToolError,
     ToolSpecError,
+    Unavailable,
     UnknownToolError,
 )
 
@@ -46,6 +49,7 @@ from .calls import GIVEN_UP, ArgumentCheck, CallLog, OpenCall, ReportedUsage, co
 from .domain_code import Manager, ManagerFactory, process
 from .facade import Served, Tools, make_tools
 from .lookup import equals_cell, look_up, refuse_leaks
+from .mcp_tools import McpManager
 from .run_world import RunWorld
 
 TOOLS_LISTED = 50
@@ -97,6 +101,7 @@ class Toolbox:
         self._mask = output.mask
         self._notes: list[str] = []
         self._told = ReportedUsage(log, self._notes, prices)
+        self._away: Problem | None = None
         self.log: Final = log
         self.output: Final = output
         """Where the run's stdout and stderr go."""
@@ -139,6 +144,11 @@ class Toolbox:
         steps = self.log.steps
         return tuple(replace(one, step=steps[number]) for number, one in [*self._changes])
 
+    @property
+    def away(self) -> Problem | None:
+        """Why a tool could not be reached: whatever the agent made of that, no answer counts."""
+        return self._away
+
     def consumed(self, returned: Usage = UNKNOWN_USAGE) -> Usage:
         """Return what the run consumed; `returned` fills in what no report has told."""
         return self._told.consumed(returned)
@@ -149,7 +159,9 @@ class Toolbox:
         self._told.close()
         self._row = None
         self._inputs = {}
-        self._manager = None
+        manager, self._manager = self._manager, None
+        if isinstance(manager, McpManager):
+            manager.close()
 
     # What the agent asks, by its `Tools`.
 
@@ -202,6 +214,11 @@ class Toolbox:
                 call.findings = self._findings(call.name, call.arguments)
                 self._refuse(call)
                 result = self._answer(call)
+            except Unavailable as error:
+                self._away = self._away or problem_of(error)
+                told = f"the tool cannot be reached: {escape_surrogates(str(error), self._notes)}"
+                self.log.answer(call, error=told)
+                return None, ToolError(told)
             except ToolError as error:
                 self.log.answer(call, error=escape_surrogates(str(error), self._notes))
                 return None, _bare(error)
@@ -327,7 +344,8 @@ class ToolboxFactory:
             raise ToolSpecError(
                 domain.folder,
                 f"nothing serves the tools {listed(idle)}",
-                hint="add a tools.py with a manager, or name them under 'tools' in metadata.json",
+                hint="add a tools.py with a manager, or name them under 'tools' in metadata.json,"
+                " or name an MCP server under 'mcp'",
             )
 
     def open(
