@@ -28,6 +28,7 @@ from urllib.parse import urlsplit
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding import secrets_of
 from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.world import Tables
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.values.json import JsonValue, same_json, short_repr, to_json_value
 from pytest_sopbench._core.values.text import as_seconds
@@ -134,9 +135,9 @@ class McpTools:
             if self._client is None:
                 self.close()
 
-    def manager(self, task: Task) -> McpManager:
+    def manager(self, task: Task, world: Tables | None = None, /) -> McpManager:
         """Return what serves the tools of one run; all tasks have the same server."""
-        del task
+        del task, world
         return McpManager(self)
 
     def close(self) -> None:
