@@ -102,7 +102,7 @@ def _write_disagreements(folders: Mapping[Path, bool], *, limit: float, no_code:
 
 
 def _save(audit: Audit) -> None:
-    """Save what was found, which `pytest --sop-list -v` and the header of a session show."""
+    """Save what was found, which `sopbench list -v` and the header of a session show."""
     save_audit(audit, project().folder)
 
 
