@@ -121,7 +121,7 @@ def session(folder: Path, agent: str, tasks: int, in_flight: int) -> Session:
         *SOPBENCH,
         f"--sop-domain={DOMAIN}",
         f"--sop-agent={agent}",
-        f"--sop-limit={tasks}",
+        f"--sop-sample=first:{tasks}",
         f"--sop-concurrency={in_flight}",
     )
     told = " ".join(ran.output.split())

@@ -29,6 +29,6 @@ printf '   A stub on this machine plays the model (stub_model.py), so no key is 
 printf '   With a key of yours it is: --agent function-calling:openai/gpt-5-mini\n'
 with="python stub_model.py"
 ends_with 0 --sop-domain dangerous_goods --agent function-calling:openai/stub \
-  --sop-concurrency 32 --sop-prices=prices.toml
+  --sop-concurrency 32 -o sop_prices=prices.toml
 
 printf '\ndemo: all sessions ended as they should\n'

@@ -299,7 +299,7 @@ def test_a_domain_that_is_not_found_by_its_name_is_found_by_its_place(approve: A
 
 def test_it_writes_where_the_project_or_the_user_says(approve: Approve) -> None:
     Path("pyproject.toml").write_text(
-        '[tool.pytest.ini_options]\nsop_snapshots_dir = "tests/steps"\n'
+        '[tool.pytest.ini_options]\nsop_committed_dir = "tests/steps"\n'
         'sop_snapshot_rules = ["replace:id=T[0-9]"]\n'
     )
     save(run_of("T1", "look"))
@@ -307,7 +307,7 @@ def test_it_writes_where_the_project_or_the_user_says(approve: Approve) -> None:
     approve("last", *WHY)
     approve("last", "--to=given", *WHY)
 
-    assert '{"id": "<id>"}' in Path("tests/steps/refunds/T1.json").read_text()
+    assert '{"id": "<id>"}' in Path("tests/steps/sop_snapshots/refunds/T1.json").read_text()
     assert Path("given/refunds/T1.json").exists()
 
 

@@ -129,27 +129,6 @@ def test_unused_it_brings_no_module_that_bare_pytest_has_not(pytester: pytest.Py
 
 
 @pytest.mark.usefixtures("alone", "lab")
-def test_a_list_of_domains_imports_no_more_than_loads_them(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(AT_EXIT)
-
-    result = run_alone(pytester, "--sop-list")
-
-    assert 0 == result.ret
-    rooms = {name for name in imported(pytester) if name.startswith("pytest_sopbench._")}
-    assert {"_core", "_hooks", "_loading", "_reports", "_settings"} == {
-        name.split(".")[1] for name in rooms
-    }
-    assert set() == rooms & {
-        f"pytest_sopbench.{name}"
-        for name in (
-            "_hooks.activation",
-            "_hooks.session",
-            "_hooks.settings.options",
-        )
-    }
-
-
-@pytest.mark.usefixtures("alone", "lab")
 def test_a_configured_project_whose_unit_tests_run_imports_next_to_nothing(
     pytester: pytest.Pytester,
 ) -> None:

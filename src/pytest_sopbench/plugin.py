@@ -7,13 +7,13 @@ project that does not use the plugin does not feel it.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_sopbench._settings.table import AGENT_OPTION, TABLE, WAKING
+from pytest_sopbench._settings.table import AGENT_OPTION, SESSIONS, SPECS, TABLE, WAKING
 from pytest_sopbench.endings import CONFIGURED, EndGuard, UsageErrors, is_set
 
 if TYPE_CHECKING:
@@ -36,9 +36,7 @@ MARKER = (
 )
 
 
-_LISTINGS = frozenset(
-    {"--co", "--collect-only", "--fixtures", "--help", "-h", "--markers", "--sop-list"}
-)
+_LISTINGS = frozenset({"--co", "--collect-only", "--fixtures", "--help", "-h", "--markers"})
 """Words of a command line that runs no test; others are found out once pytest has read it."""
 
 
@@ -46,11 +44,9 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     """Add the options and ini values, and withdraw `last` before anything of a session can fail."""
     group = parser.getgroup("sop", "agents that execute standard operating procedures")
     for spec in TABLE:
-        if spec.is_value:
+        if spec.is_option:
             action = "append" if spec.repeatable else "store"
             group.addoption(spec.option, action=action, metavar=spec.metavar, help=spec.help)
-        elif spec.is_option:
-            group.addoption(spec.option, action="store_true", help=spec.help)
         if spec.is_ini:
             parser.addini(spec.name, spec.ini_help, type=spec.ini_type, default=[])
     config: pytest.Config | None = pluginmanager.get_plugin("pytestconfig")
@@ -63,8 +59,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 def _has_last(config: pytest.Config) -> bool:
     """Tell whether the project has a session that a gate could be asked of."""
     try:
-        words: list[str] = config.getini("sop_sessions_dir") or [".sop/sessions"]
-        folder = config.rootpath / Path(words[0]).expanduser()
+        words: Sequence[str] = config.getini("sop_dir") or SPECS["sop_dir"].default
+        folder = config.rootpath / Path(words[0]).expanduser() / SESSIONS
         names = [entry.name for entry in os.scandir(folder)]
     except (OSError, RuntimeError, TypeError, ValueError, pytest.UsageError):
         # No folder, or a value that is refused where it is read.
@@ -123,21 +119,11 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.register(EndGuard(), "sop-end-guard")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> pytest.ExitCode | None:
-    """List the domains instead of running tests, where that is asked for."""
-    if not config.getoption("sop_list"):
-        return None
-    from pytest_sopbench._hooks.printing.list_domains import list_domains
-
-    return list_domains(config)
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Say that a gate of the configuration was not asked, where nothing has woken the rest."""
+    """Say that a gate of the configuration was not checked, if nothing has woken the rest."""
     gates = [name for name in ("sop_fail_under", "sop_gate") if is_set(config, name)]
     if not gates or config.pluginmanager.hasplugin("sop-gate") or config.option.collectonly:
         return
@@ -261,7 +247,7 @@ def sop_agent(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture(scope="session")
 def sop_approver(request: pytest.FixtureRequest) -> Any:
-    """Who approves the steps of an SOP that need it, as `--sop-approver` says. Session-scoped.
+    """Who approves the steps of an SOP that need it, as `sop_approver` says. Session-scoped.
 
     Override it in `conftest.py` with a function that is given an `ApprovalRequest` and returns
     true, false or an `ApprovalDecision`; runs in flight call it from several threads.

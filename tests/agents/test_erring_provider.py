@@ -133,7 +133,7 @@ def test_a_run_is_right_or_its_provider_was_away(
     pytester: pytest.Pytester, project: Path, agent: str, model: str
 ) -> None:
     with Erring(SEED) as server:
-        runs = runs_of(pytester, server, f"{agent}:{model}", f"--sop-limit={RUNS}")
+        runs = runs_of(pytester, server, f"{agent}:{model}", f"--sop-sample=first:{RUNS}")
 
     assert [] == server.refused
     assert RUNS == len(runs)
@@ -211,7 +211,7 @@ def test_of_an_agent_of_ones_own_counts_what_can_be_known_for_sure(
 ) -> None:
     with Erring(rate=1, kinds=(kind,)) as server:
         pytester.makepyfile(own=OWN_AGENT.replace("URL", server.url))
-        runs = runs_of(pytester, server, "own:agent", "--sop-limit=1", settings=())
+        runs = runs_of(pytester, server, "own:agent", "--sop-sample=first:1", settings=())
 
     assert [outcome] == [one["outcome"] for one in runs]
 
@@ -275,7 +275,7 @@ def test_a_prompt_that_a_filter_refuses_is_an_error_with_its_reason(
 ) -> None:
     with Erring(rate=0) as server:
         server.answer = (status, {"error": AZURE})
-        runs = runs_of(pytester, server, f"function-calling:{model}", "--sop-limit=1")
+        runs = runs_of(pytester, server, f"function-calling:{model}", "--sop-sample=first:1")
 
     assert ["error"] == [one["outcome"] for one in runs]
     told = "content filter: the provider refused the request (jailbreak, violence: medium)"
@@ -293,7 +293,7 @@ def test_a_reply_that_a_filter_cut_off_is_no_answer_though_one_stands_in_it(
     answering(monkeypatch, CHAT, {"choices": [choice]})
 
     with Erring(rate=0) as server:
-        runs = runs_of(pytester, server, "react:openai/m", "--sop-limit=3")
+        runs = runs_of(pytester, server, "react:openai/m", "--sop-sample=first:3")
 
     assert {"error"} == {one["outcome"] for one in runs}
     assert "content filter: the provider withheld the reply (violence: high)" in json.dumps(runs)
@@ -322,7 +322,7 @@ def test_what_a_model_wrote_wrong_is_recorded_and_the_model_goes_on(
 ) -> None:
     with Erring(rate=1, kinds=(kind,)) as server:
         server.most = 1
-        runs = runs_of(pytester, server, f"function-calling:{model}", "--sop-limit=1")
+        runs = runs_of(pytester, server, f"function-calling:{model}", "--sop-sample=first:1")
 
     assert [] == server.refused
     assert ["correct"] == [one["outcome"] for one in runs]
@@ -435,7 +435,7 @@ def test_runs_that_are_made_again_leave_the_sdk_its_own_repeats(
     with Erring(rate=1, kinds=("503",)) as server:
         server.most = 2
         runs = runs_of(
-            pytester, server, "function-calling:openai/m", "--sop-limit=1", "--sop-retries=3"
+            pytester, server, "function-calling:openai/m", "--sop-sample=first:1", "--sop-retries=3"
         )
 
     assert ["correct"] == [one["outcome"] for one in runs]
@@ -476,7 +476,7 @@ def test_headers_and_fields_of_ones_own_are_sent_and_no_header_is_recorded(
             pytester,
             server,
             f"function-calling:{model}",
-            "--sop-limit=1",
+            "--sop-sample=first:1",
             '--sop-agent-arg=extra_body={"top_k": 5}',
             "--sop-agent-arg=extra_headers=env:TEAM",
         )
@@ -517,7 +517,7 @@ def test_a_conversation_that_grows_too_long_ends_its_run_and_says_so(
     bound = f"--sop-agent-arg=max_context={most}"
 
     with Erring(rate=0) as server:
-        runs = runs_of(pytester, server, f"{agent}:openai/m", "--sop-limit=1", bound)
+        runs = runs_of(pytester, server, f"{agent}:openai/m", "--sop-sample=first:1", bound)
 
     assert [outcome] == [one["outcome"] for one in runs]
     told = "passed its limit of 58 tokens of context (max_context): the conversation has come to 59"
@@ -535,7 +535,7 @@ def test_a_server_that_counts_no_tokens_holds_no_bound_and_that_is_said(
             pytester,
             server,
             "function-calling:openai/m",
-            "--sop-limit=1",
+            "--sop-sample=first:1",
             "--sop-agent-arg=max_context=9",
         )
 

@@ -137,7 +137,7 @@ def test_no_gate_rests_on_a_quote_that_stands_in_no_answer(
     pytester: pytest.Pytester, stub: Any
 ) -> None:
     make_claims(pytester, 6)
-    session(pytester, "-osop_judge_uncalibrated=allow", f"--sop-save={KEPT}")
+    session(pytester, f"--sop-save={KEPT}")
     header, *lines = (pytester.path / KEPT).read_bytes().splitlines()
     seed = seed_of(json.loads(header)["identity"])
     place = next(n for n, one in enumerate(lines) if b'"held":true' in one)
@@ -162,7 +162,7 @@ def test_two_workers_judge_as_one_process_does_and_its_cost_is_counted_apart(
     (pytester.path / "prices.toml").write_text(prices)
 
     result = session(
-        pytester, "-n2", "--sop-concurrency=8", f"--sop-save={KEPT}", "--sop-prices=prices.toml"
+        pytester, "-n2", "--sop-concurrency=8", f"--sop-save={KEPT}", "-osop_prices=prices.toml"
     )
 
     assert 12 == asked(stub)
@@ -190,7 +190,7 @@ def test_a_budget_counts_what_the_judge_costs(
         "    return answer(int", "    tools.report(usage={'cost_usd': 0.0})\n    return answer(int"
     ))  # fmt: skip
 
-    result = session(pytester, *how, "--sop-budget=0.003usd", "--sop-prices=prices.toml")
+    result = session(pytester, *how, "--sop-budget=0.003usd", "-osop_prices=prices.toml")
 
     result.stdout.fnmatch_lines(
         ["budget $0.0* of $0.0030 spent ($0.0* of it by the judge), * runs were not"]
@@ -251,7 +251,6 @@ def test_a_provider_that_dies_leaves_runs_not_judged_and_gates_open(
         f"--sop-save={KEPT}",
         "--sop-fail-under=0.1",
         "-osop_judge=openai/judge-1 max_retries=0",
-        "-osop_judge_uncalibrated=allow",
     )
 
     assert 8 == outcomes(pytester)["unavailable"]
@@ -369,9 +368,8 @@ def test_a_task_that_must_pass_waits_for_the_judge_as_a_gate_does(
 
     result = session(pytester, f"--sop-save={KEPT}")
     gated = sopbench("gate", KEPT, "--gate", "ecr=0.5")
-    allowed = session(pytester, "-osop_judge_uncalibrated=allow")
 
-    assert (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.OK) == (result.ret, allowed.ret)
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
     result.stdout.fnmatch_lines(
         ["tasks  1 task must pass, and nobody knows", "*claims/C_1 the judge of claims, reason*"]
     )

@@ -28,7 +28,7 @@ def session(pytester: pytest.Pytester, name: str, mode: str, *options: str) -> p
         "pytest",
         "--sop-domain=dangerous_goods",
         "--agent=mine=function-calling:openai/m",
-        f"--sop-limit={TASKS}",
+        f"--sop-sample=first:{TASKS}",
         f"--sop-save={name}.jsonl",
         f"--sop-replay={mode}",
         *options,

@@ -85,7 +85,7 @@ def test_an_erring_model_and_a_bad_provider_cost_what_arithmetic_says(
     counts = [sum(one % 10 == digit for one in range(60)) for digit in range(10)]
 
     result = session_here(
-        pytester, "function-calling:openai/m", "--sop-limit=60", "-o", "sop_retries=1", "--tb=no"
+        pytester, "function-calling:openai/m", "--sop-sample=first:60", "--sop-retries=1", "--tb=no"
     )
 
     ended = [line["outcome"] for line in saved(pytester) if line["type"] == "run"]
@@ -115,7 +115,7 @@ def test_a_changed_prompt_and_setting_are_named_by_a_comparison(
             return FunctionCalling(model="openai/m", prompt="mine.jinja", seed=SEED, api_key="abc")
         """.replace("SEED", "3")
     )
-    options = ("--sop-domain=dangerous_goods", "--sop-limit=1", *how)
+    options = ("--sop-domain=dangerous_goods", "--sop-sample=first:1", *how)
     mine.write_text(ours.read_text())
     first = pytester.runpytest_inprocess(*options, "--sop-save=before.jsonl")
     conftest = pytester.path / "conftest.py"
@@ -139,7 +139,11 @@ def test_a_session_is_not_resumed_with_another_prompt(pytester: pytest.Pytester)
     ours = Path(prompt.__file__).parent / "prompts" / "function_calling.md.jinja"
     mine = pytester.path / "mine.jinja"
     mine.write_text(ours.read_text())
-    agent = ("function-calling:openai/m", "--sop-limit=2", "--sop-agent-arg=prompt=mine.jinja")
+    agent = (
+        "function-calling:openai/m",
+        "--sop-sample=first:2",
+        "--sop-agent-arg=prompt=mine.jinja",
+    )
     session_here(pytester, *agent, "--sop-budget=.001s")
     mine.write_text(ours.read_text() + "\n")
 
@@ -153,7 +157,7 @@ def test_what_it_was_told_is_recorded(pytester: pytest.Pytester, stub: Any) -> N
     result = session_here(
         pytester,
         "react:openai/m",
-        "--sop-limit=2",
+        "--sop-sample=first:2",
         "--sop-agent-arg=temperature=0.25",
         "--sop-agent-arg=seed=11",
     )
@@ -255,8 +259,8 @@ def test_an_approval_that_the_sop_demands_is_asked_for_and_a_denial_is_no_succes
     result = pytester.runpytest_inprocess(
         "--sop-domain=goods",
         "--agent=stepwise:openai/m",
-        "--sop-limit=2",
-        "--sop-approver=scripted:script.json",
+        "--sop-sample=first:2",
+        "-osop_approver=scripted:script.json",
         f"--sop-save=./{KEPT}",
         "--tb=no",
     )
@@ -309,7 +313,7 @@ def test_no_key_stands_in_anything_that_a_session_leaves(
         result = session(
             pytester,
             agent,
-            "--sop-limit=3",
+            "--sop-sample=first:3",
             f"--sop-save={agent.partition(':')[0]}.jsonl",
             "--sop-report=md=page.md",
             "--junitxml=junit.xml",

@@ -168,13 +168,13 @@ def test_listing_and_session_show_what_the_audit_found(
     monkeypatch.chdir(pytester.path)
 
     audited = CliRunner().invoke(main, ["audit", f"{lab.folder}"])
-    listed = pytester.runpytest("--sop-list", "-v", f"--sop-domain={lab.folder}")
+    listed = CliRunner().invoke(main, ["list", "-v", f"{lab.folder}"])
     run = pytester.runpytest(
-        f"--sop-domain={lab.folder}", "--agent=reference-policy", "--sop-limit=1"
+        f"--sop-domain={lab.folder}", "--agent=reference-policy", "--sop-sample=first:1"
     )
 
     assert 1 == audited.exit_code
-    listed.stdout.fnmatch_lines(["  audit    2 errors"])
+    assert "  audit    2 errors" in listed.output.splitlines()
     run.stdout.fnmatch_lines(["sop: parcels: audit: 2 errors"])
 
 

@@ -86,7 +86,7 @@ def _make_sources(folder: Path) -> None:
     (folder / "desk.py").write_text(AGENT, "utf-8")
     mixed = ("--sop-agent=desk:mixed",)
     _make(folder, "whole", *mixed, f"--sop-gate={GATE}")
-    _make(folder, "trials", *mixed, "--sop-trials=2", "--sop-limit=5")
+    _make(folder, "trials", *mixed, "--sop-trials=2", "--sop-sample=first:5")
     _make(folder, "shard1", *mixed, "--sop-shard=1/2")
     _make(folder, "shard2", *mixed, "--sop-shard=2/2")
     _make(folder, "left", "--sop-agent=desk:dying", "--sop-concurrency=4")

@@ -94,7 +94,7 @@ def test_tasks_that_options_left_out_are_not_missing(
     sopbench: Sopbench, save: Save, runs: Make, run_of: Make
 ) -> None:
     save("main", runs())
-    save("now", [run_of("T1")], options={"selection": ["--sop-limit=1"]})
+    save("now", [run_of("T1")], options={"selection": ["--sop-sample=first:1"]})
 
     result = sopbench("compare", "main", "now", "--gate", "lost=0", "--json")
 

@@ -356,9 +356,9 @@ def test_a_shard_whose_plan_is_not_its_share_is_refused(
 @pytest.mark.parametrize(
     ("cut", "tasks", "status"),
     [
-        pytest.param("--sop-limit=1", ("T1",), 0, id="limit"),
+        pytest.param("--sop-sample=first:1", ("T1",), 0, id="limit"),
         pytest.param("--sop-sample=1@7", ("T3",), 0, id="sample"),
-        pytest.param("--sop-limit=1", (), 2, id="less than the limit"),
+        pytest.param("--sop-sample=first:1", (), 2, id="less than the limit"),
         pytest.param("--sop-sample=1@7", ("T1", "T3"), 2, id="more than the sample"),
     ],
 )

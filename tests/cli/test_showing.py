@@ -356,10 +356,12 @@ def test_a_task_of_another_session_is_found_there(
     sopbench: Sopbench, save: Save, runs: Make, run_of: Make
 ) -> None:
     save("whole", runs("T2"))
-    save("one", [run_of("T2", Outcome.WRONG)], options={"selection": ["--sop-limit=1"]})
+    save("one", [run_of("T2", Outcome.WRONG)], options={"selection": ["--sop-sample=first:1"]})
 
     result = sopbench("show", "one", "T5")
 
     assert 2 == result.exit_code
-    assert "no run of a task 'T5'; it ran 1 task, selected by --sop-limit=1\n" in result.stderr
+    assert (
+        "no run of a task 'T5'; it ran 1 task, selected by --sop-sample=first:1\n" in result.stderr
+    )
     assert result.stderr.endswith("the session whole ran it\n")

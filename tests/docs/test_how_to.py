@@ -28,7 +28,7 @@ from tests.builders.pages import DOCS, DOMAINS, blocks, write_late_returns
 TRAJECTORY = (DOCS / "how-to" / "assert-a-trajectory.md").read_text(encoding="utf-8")
 APPROVE = (DOCS / "how-to" / "approve-a-change.md").read_text(encoding="utf-8")
 CONTRACT = (DOCS / "how-to" / "write-a-contract.md").read_text(encoding="utf-8")
-RUN = ("--sop-domain=late_returns", "--sop-agent=desk:agent", "--sop-limit=1")
+RUN = ("--sop-domain=late_returns", "--sop-agent=desk:agent", "--sop-sample=first:1")
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from pytest_sopbench._settings.table import TABLE
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
@@ -33,10 +31,7 @@ def test_the_page_has_every_option_as_the_table_writes_it() -> None:
     written = [cells[0].replace("\\|", "|") for cells in rows(section)]
 
     known = [
-        ", ".join(
-            f"`{name} {spec.metavar}`" if spec.is_value else f"`{name}`"
-            for name in (*spec.aliases, spec.option)
-        )
+        ", ".join(f"`{name} {spec.metavar}`" for name in (*spec.aliases, spec.option))
         for spec in TABLE
         if spec.is_option
     ]
@@ -49,14 +44,12 @@ def test_the_pages_have_every_ini_value_once_with_its_default() -> None:
     written = dict(found)
 
     known = {spec.name: " ".join(spec.default) for spec in TABLE if spec.is_ini}
-    # It follows from another one.
-    known["sop_lookahead"] = written["sop_lookahead"]
     assert known == written
     assert len(found) == len(written)
 
 
 def test_what_hardly_anybody_needs_stands_on_the_other_page() -> None:
-    assert ["sop_lookahead", "sop_trust", "sop_scoring"] == names(ADVANCED)
+    assert ["sop_trust", "sop_scoring"] == names(ADVANCED)
 
 
 def test_the_page_begins_with_the_six_that_most_people_need() -> None:
@@ -64,16 +57,15 @@ def test_the_page_begins_with_the_six_that_most_people_need() -> None:
 
 
 def test_what_selects_tasks_stands_together_in_the_order_in_which_it_applies() -> None:
-    together = ["--sop-tags", "--sop-shard", "--sop-sample", "--sop-limit"]
+    together = ["--sop-tags", "--sop-shard", "--sop-sample"]
     (section,) = re.findall(r"^### Which tasks\n(.*?)^###", PAGE, re.DOTALL | re.MULTILINE)
     options = [spec.option for spec in TABLE if spec.is_option]
     place = options.index("--sop-tags")
 
     assert together == names(section)
-    assert together == options[place : place + 4]
+    assert together == options[place : place + 3]
 
 
-def test_the_help_says_that_the_list_is_that_of_sopbench(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest("--help")
-
-    assert "as `sopbench list` does" in re.sub(r"\s+", " ", str(result.stdout))
+def test_there_are_few_of_them() -> None:
+    assert sum(spec.is_option for spec in TABLE) <= 24
+    assert sum(spec.is_ini for spec in TABLE) <= 28

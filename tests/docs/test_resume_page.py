@@ -46,6 +46,6 @@ def test_the_table_tells_of_every_outcome() -> None:
 @pytest.mark.parametrize("outcome", MAY_BE_AGAIN)
 def test_the_reference_names_every_outcome_that_may_be_retried(outcome: str) -> None:
     options = (DOCS / "reference" / "options.md").read_text(encoding="utf-8")
-    (row,) = re.findall(r"^\| `--sop-resume-retry .*$", options, re.MULTILINE)
+    (row,) = re.findall(r"^\| `--sop-resume .*$", options, re.MULTILINE)
 
     assert f"`{outcome}`" in row

@@ -52,7 +52,7 @@ def test_the_test_of_the_page_runs(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_page=code, mine="def agent(inputs):\n    return {}")
 
     result = pytester.runpytest(
-        "test_page.py", "--sop-domain=dangerous_goods", "--sop-limit=2", "--agent=mine:agent"
+        "test_page.py", "--sop-domain=dangerous_goods", "--sop-sample=first:2", "--agent=mine:agent"
     )
 
     result.assert_outcomes(failed=10, deselected=5 * 327 - 10)

@@ -27,38 +27,28 @@ GIVEN = {
     "sop_unavailable_exceptions": "some.Error",
     "sop_comparer_timeout": "5",
     "sop_judge": "openai/m temperature=none",
-    "sop_judgements_dir": "kept",
-    "sop_tasks_file": "tasks.toml",
+    "sop_dir": "ignored",
+    "sop_committed_dir": "domains",
     "sop_contract": "off",
     "sop_redact": "it's [a-z]{40}",
-    "sop_cassettes": "tapes",
-    "sop_replay_ignore": "metadata.user\nmessages[*].id",
-    "sop_replay_mask": r"\d{4}-\d{2}-\d{2}",
+    "sop_replay_ignore": "metadata.user\nmessages[*].id\ntext:\\d{4}-\\d{2}",
     "sop_replay_max_age": "90",
-    "sop_snapshots_dir": "shots",
     "sop_snapshot_rules": "digits=2",
     "sop_shard": "1/1",
     "sop_sample": "6",
-    "sop_limit": "6",
     "sop_budget": "14m",
     "sop_concurrency": "2",
     "sop_fail_under": "0.9",
     "sop_gate": "tsr=0.9",
     "sop_save": "kept.jsonl",
     "sop_report": "md=page.md",
-    "sop_lookahead": "4",
-    "sop_judge_uncalibrated": "allow",
-    "sop_sessions_dir": "sessions",
     "sop_keep_sessions": "3",
     "sop_junit_misses": "failure",
     "sop_traces": "none",
 }
 """A value for each row that the line repeats or leaves out."""
 
-OF_A_SESSION = {
-    *("sop_list", "sop_tags", "sop_compare", "sop_compare_create"),
-    *("sop_resume", "sop_resume_anyway", "sop_resume_retry"),
-}
+OF_A_SESSION = {"sop_tags", "sop_compare", "sop_resume"}
 """Options that run nothing by themselves, or need another session."""
 
 
@@ -134,7 +124,7 @@ def test_the_line_is_taken_by_a_shell_from_the_folder_where_it_was_printed(
     below = pytester.mkdir("below")
     words = (
         *("-c", "../other.ini", "--rootdir=..", "-pextra", "--tone", "it's $HOME; a 'word'"),
-        *("--loud", "-o", "sop_timeout=33", "-o", "sop_traces=none", "--tb=short"),
+        *("--loud", "-o", "sop_max_calls=33", "-o", "sop_traces=none", "--tb=short"),
         *("../test_mine.py", "--sop-domain=lab", "--sop-agent=habits:wrong", "-k", "T_02"),
     )
     os.chdir(below)

@@ -313,7 +313,7 @@ def test_a_session_without_a_run_needs_no_agent_and_no_code_of_a_domain(
         pytest.param(("-n2",), id="workers"),
         pytest.param(("-n2", "-k", "T_01"), id="workers-and-a-name"),
         pytest.param(("--sop-concurrency=4",), id="in-flight"),
-        pytest.param(("--sop-resume=before", "--sop-resume-anyway"), id="nothing-left-to-run"),
+        pytest.param(("--sop-resume=before,anyway"), id="nothing-left-to-run"),
     ],
 )
 def test_a_wrong_agent_is_told_before_the_first_run(

@@ -50,7 +50,7 @@ def test_a_denied_run_is_an_error_and_has_asked(
     script = pytester.path / "decisions.json"
     script.write_text(json.dumps({"4": True, "lab/T_02": {"4": "no sample left"}}))
 
-    result = run(pytester, "--sop-approver=scripted:decisions.json", *workers)
+    result = run(pytester, "-osop_approver=scripted:decisions.json", *workers)
 
     result.assert_outcomes(passed=5, failed=1)
     assert "error" == saved().outcomes["T_02"]
@@ -88,7 +88,7 @@ def test_a_fixture_of_the_project_decides(
         """
     )
 
-    result = run(pytester, "--sop-approver=deny", "--sop-concurrency=4", *workers)
+    result = run(pytester, "-osop_approver=deny", "--sop-concurrency=4", *workers)
 
     result.assert_outcomes(passed=5, failed=1)
     assert "error" == saved().outcomes["T_03"]
@@ -101,7 +101,7 @@ def test_a_fixture_that_gives_no_function_says_what_it_must_give(
         "import pytest\n@pytest.fixture(scope='session')\ndef sop_approver(): return True\n"
     )
 
-    result = run(pytester, "--sop-limit=1")
+    result = run(pytester, "--sop-sample=first:1")
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*fixture sop_approver gave a value of type bool*"])
@@ -110,15 +110,15 @@ def test_a_fixture_that_gives_no_function_says_what_it_must_give(
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        pytest.param("ask", "--sop-approver=ask: auto, deny or scripted:PATH expected", id="word"),
-        pytest.param("scripted:", "--sop-approver=scripted:: auto, deny or*", id="no-path"),
-        pytest.param("scripted:no.json", "--sop-approver: *no.json: cannot be read: *", id="file"),
+        pytest.param("ask", "sop_approver=ask: auto, deny or scripted:PATH expected", id="word"),
+        pytest.param("scripted:", "sop_approver=scripted:: auto, deny or*", id="no-path"),
+        pytest.param("scripted:no.json", "sop_approver: *no.json: cannot be read: *", id="file"),
     ],
 )
 def test_an_approver_that_cannot_be_is_a_usage_error(
     pytester: pytest.Pytester, asking: Path, value: str, told: str
 ) -> None:
-    result = run(pytester, f"--sop-approver={value}")
+    result = run(pytester, f"-osop_approver={value}")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines([f"*{told}"])

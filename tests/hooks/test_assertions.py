@@ -46,7 +46,7 @@ def add_tool(lab: Path, name: str, served: dict[str, object], *parameters: str) 
 def outcome_of(pytester: pytest.Pytester, body: str, *more: str) -> pytest.RunResult:
     pytester.makepyfile(test_lab=f"import pytest\n\ndef test_run(sop_run):\n    {body}\n")
     return pytester.runpytest(
-        "--sop-domain=lab", "--sop-agent=desk:agent", "--sop-limit=1", "test_lab.py", *more
+        "--sop-domain=lab", "--sop-agent=desk:agent", "--sop-sample=first:1", "test_lab.py", *more
     )
 
 

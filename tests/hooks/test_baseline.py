@@ -17,7 +17,7 @@ LAB = "--sop-domain=lab"
 RIGHT = "--sop-agent=habits:right"
 AGAINST_MAIN = (LAB, "--sop-compare=main")
 BASELINE = ".sop/sessions/main.jsonl"
-CREATED = (LAB, "--sop-compare=main", "--sop-compare-create")
+CREATED = (LAB, "--sop-compare=main,create")
 CREATE = (*CREATED, RIGHT)
 
 
@@ -30,7 +30,7 @@ class TestWithoutABaseline:
             [
                 f"ERROR: --sop-compare=main: there is no {BASELINE}",
                 "make a baseline where all is well: run with --sop-save=main,",
-                "or with --sop-compare-create beside this option",
+                "or with --sop-compare=main,create",
             ]
         )
 
@@ -51,7 +51,7 @@ class TestWithoutABaseline:
         assert OK == pytester.runpytest(*AGAINST_MAIN, RIGHT).ret
 
     def test_a_path_is_made_with_its_folders(self, pytester: pytest.Pytester) -> None:
-        pytester.runpytest(LAB, RIGHT, "--sop-compare=accepted/lab.jsonl", "--sop-compare-create")
+        pytester.runpytest(LAB, RIGHT, "--sop-compare=accepted/lab.jsonl,create")
 
         assert (pytester.path / "accepted" / "lab.jsonl").is_file()
 
@@ -72,8 +72,7 @@ class TestWithoutABaseline:
         result = pytester.runpytest(
             LAB,
             RIGHT,
-            "--sop-compare=accepted/lab.jsonl",
-            "--sop-compare-create",
+            "--sop-compare=accepted/lab.jsonl,create",
             "--sop-gate=lost=0",
         )
 
@@ -110,7 +109,7 @@ class TestWithoutABaseline:
         result = pytester.runpytest(
             *CREATED,
             "--sop-agent=habits:loses_second",
-            "--sop-limit=2",
+            "--sop-sample=first:2",
             "--sop-fail-under=0.5",
             "-x",
         )
@@ -135,10 +134,10 @@ class TestWithoutABaseline:
         result.stderr.fnmatch_lines(["*--sop-shard*cannot be compared*", "*sopbench merge*"])
 
     def test_creating_asks_for_a_name(self, pytester: pytest.Pytester) -> None:
-        result = pytester.runpytest(LAB, RIGHT, "--sop-compare-create")
+        result = pytester.runpytest(LAB, RIGHT, "--sop-compare=,create")
 
         assert USAGE == result.ret
-        result.stderr.fnmatch_lines(["*--sop-compare-create*--sop-compare=NAME*"])
+        result.stderr.fnmatch_lines(["*--sop-compare=,create: write NAME,create*"])
 
     def test_creating_replaces_nothing(self, pytester: pytest.Pytester, baseline: Path) -> None:
         before = baseline.read_text("utf-8")

@@ -137,7 +137,7 @@ def test_what_a_manager_raises_is_told_to_the_agent_and_recorded(
 
 
 @pytest.mark.usefixtures("clinic")
-@pytest.mark.parametrize("option", ["--collect-only", "--sop-list"])
+@pytest.mark.parametrize("option", ["--collect-only", "--fixtures"])
 def test_looking_at_a_domain_does_not_run_its_code(pytester: pytest.Pytester, option: str) -> None:
     result = pytester.runpytest("--sop-domain=clinic", *RUN, option)
 

@@ -78,7 +78,7 @@ class TestTheComparison:
         assert ["vs main: regression: lost 6, gained 0, p = 0.031"] == said
 
     def test_tasks_that_options_leave_out_are_not_missing(self, pytester: pytest.Pytester) -> None:
-        result = pytester.runpytest(*AGAINST_MAIN, RIGHT, "--sop-limit=2")
+        result = pytester.runpytest(*AGAINST_MAIN, RIGHT, "--sop-sample=first:2")
 
         result.stdout.fnmatch_lines(
             ["*0 of 2 paired tasks changed", "       4 tasks left out by options"]

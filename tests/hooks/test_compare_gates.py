@@ -117,7 +117,7 @@ TABLE = {
     ),
     "a part of the tasks": Cell(
         agent="habits:right",
-        gates=("--sop-gate=lost=0", "--sop-limit=2"),
+        gates=("--sop-gate=lost=0", "--sop-sample=first:2"),
         status=OK,
         says=("gate   lost tasks <= 0 holds*", "*4 tasks left out by options"),
     ),

@@ -180,7 +180,7 @@ def test_a_path_of_a_domain_with_fields_is_a_mistake_of_the_test(
     pytester.makepyfile(test_lab='def test(sop_run):\n    sop_run.assert_path("grade", "pass")\n')
 
     result = pytester.runpytest(
-        "--sop-domain=lab", "--agent=habits:right", "--sop-limit=1", "test_lab.py"
+        "--sop-domain=lab", "--agent=habits:right", "--sop-sample=first:1", "test_lab.py"
     )
 
     result.stdout.fnmatch_lines(["*ValueError: the test is wrong, whatever the agent did*"])

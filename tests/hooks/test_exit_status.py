@@ -237,8 +237,8 @@ TABLE = {
         status_of_workers=INTERRUPTED,
         says=("gate   not evaluated: the session was cut short*",),
     ),
-    "--sop-limit is what the gate is asked of": Cell(
-        args=gated("--sop-fail-under=0.5", "--sop-limit=3"),
+    "--sop-sample first:is what the gate is asked of": Cell(
+        args=gated("--sop-fail-under=0.5", "--sop-sample=first:3"),
         status=FAILED,
         says=("select 3 of 6 tasks of lab", "*does not hold*1 of 3"),
     ),

@@ -198,7 +198,6 @@ def test_never_more_are_in_flight_than_were_asked_for(
     [
         pytest.param((), id="nothing said"),
         pytest.param(("--sop-concurrency=1",), id="one"),
-        pytest.param(("--sop-concurrency=8", "-osop_lookahead=0"), id="no look-ahead"),
         pytest.param(("--sop-concurrency=1", "--sop-timeout=0"), id="main thread"),
     ],
 )

@@ -37,7 +37,6 @@ def agent(inputs, tools):
     [
         pytest.param(("-x",), 4, 5, id="-x"),
         pytest.param(("--maxfail=2",), 4, 6, id="maxfail"),
-        pytest.param(("-x", "-osop_lookahead=40"), 4, 5, id="a look-ahead that is asked for"),
         pytest.param(("-x", "-n2"), 2, 3, id="two workers"),
     ],
 )

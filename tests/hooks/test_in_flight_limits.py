@@ -61,11 +61,10 @@ def eventually(path: Path) -> bool:
         pytest.param(("--sop-concurrency=0",), "--sop-concurrency=0: a whole*auto*", id="none"),
         pytest.param(("--sop-concurrency=x",), "--sop-concurrency=x: a whole*auto*", id="a word"),
         pytest.param(("-osop_concurrency=-1",), "sop_concurrency=-1: a whole*", id="ini"),
-        pytest.param(("-osop_lookahead=-1",), "sop_lookahead=-1: a whole number*", id="look-ahead"),
-        pytest.param(("-osop_retries=1.5",), "sop_retries=1.5: a whole number*", id="retries"),
+        pytest.param(("--sop-retries=1.5",), "--sop-retries=1.5: a whole number*", id="retries"),
         pytest.param(("--sop-timeout=-1",), "--sop-timeout=-1: seconds expected*", id="time-out"),
         pytest.param(("--sop-timeout=soon",), "--sop-timeout=soon: seconds*", id="soon"),
-        pytest.param(("-osop_timeout=nan",), "sop_timeout=nan: seconds expected*", id="nan"),
+        pytest.param(("--sop-timeout=nan",), "--sop-timeout=nan: seconds expected*", id="nan"),
         pytest.param(
             ("-n4", "--sop-concurrency=2"), "--sop-concurrency=2: 4 workers*", id="few for workers"
         ),
@@ -99,7 +98,7 @@ def test_an_agent_that_blocks_its_loop_times_out_alone(
 @pytest.mark.usefixtures("lab")
 def test_concurrency_and_retries_may_stand_in_the_configuration(pytester: pytest.Pytester) -> None:
     pytester.makepyprojecttoml(
-        "[tool.pytest]\nsop_concurrency = 6\nsop_retries = 1\nsop_timeout = 300\n"
+        "[tool.pytest]\nsop_concurrency = 6\naddopts = ['--sop-retries=1', '--sop-timeout=300']\n"
     )
     pytester.makepyfile(
         meeting="""
@@ -131,7 +130,7 @@ def test_concurrency_and_retries_may_stand_in_the_configuration(pytester: pytest
     [
         # Long enough for a run that does nothing, whatever else the machine has to do.
         pytest.param("--sop-timeout=5", id="typed"),
-        pytest.param("-osop_timeout=5s", id="ini"),
+        pytest.param("--sop-timeout=5s", id="with its unit"),
     ],
 )
 def test_an_agent_that_hangs_is_timed_out_and_the_others_are_judged(

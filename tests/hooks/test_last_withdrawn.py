@@ -107,7 +107,6 @@ def test_a_session_that_was_killed_or_interrupted_passes_no_gate(
         pytest.param(("--co", "-q"), id="configured"),
         pytest.param(("--setup-plan", *LAB), id="setup-plan"),
         pytest.param(("--fixtures-per-test",), id="fixtures of a test"),
-        pytest.param(("--sop-list",), id="domains"),
         pytest.param(("--markers",), id="markers"),
         pytest.param(("-hv",), id="help"),
         pytest.param(("-VV",), id="version"),

@@ -90,13 +90,6 @@ def test_a_data_file_of_no_selected_domain_is_not_ours(pytester: pytest.Pytester
     assert pytest.ExitCode.OK != result.ret
 
 
-def test_the_list_of_domains_needs_no_agent(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest("--sop-list")
-
-    assert 0 == result.ret
-    result.stdout.fnmatch_lines_random(["*lab*Grading of samples*", "*clinic*"])
-
-
 def test_a_sub_folder_as_the_current_one_finds_the_project(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,7 +46,7 @@ STEPS = """
 def test_steps(sop_run, sop_snapshot):
     assert sop_run.trajectory == sop_snapshot
 """
-LAB = ("-psyrupy", "--sop-domain=lab", "--sop-limit=1", "test_steps.py")
+LAB = ("-psyrupy", "--sop-domain=lab", "--sop-sample=first:1", "test_steps.py")
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +75,7 @@ def test_an_order_is_asserted_of_calls_that_ended_and_either_order_of_the_others
     )
 
     result = pytester.runpytest(
-        "--sop-domain=lab", "--sop-limit=1", "--agent=clerks:together", "test_orders.py"
+        "--sop-domain=lab", "--sop-sample=first:1", "--agent=clerks:together", "test_orders.py"
     )
 
     result.assert_outcomes(passed=1, failed=2)

@@ -155,7 +155,7 @@ def test_the_options_select_tasks_of_users_tests_as_well(
 ) -> None:
     pytester.makepyfile(test_lab="def test_task(sop_task): assert sop_task.id in ('T_01', 'T_02')")
 
-    result = pytester.runpytest("--sop-domain=lab", "--sop-limit=2", "test_lab.py")
+    result = pytester.runpytest("--sop-domain=lab", "--sop-sample=first:2", "test_lab.py")
 
     result.assert_outcomes(passed=2, deselected=4)
 

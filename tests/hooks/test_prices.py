@@ -59,7 +59,7 @@ def test_tokens_cost_what_the_file_says(
     pytester: pytest.Pytester, shop: Path, saved: ReadSaved, how: tuple[str, ...]
 ) -> None:
     """Forty thousand tokens in and six thousand out: ten cents."""
-    result = session(pytester, "dear", "--sop-prices=prices.toml", *how)
+    result = session(pytester, "dear", "-osop_prices=prices.toml", *how)
 
     assert 0 == result.ret
     said = squeezed(result)
@@ -89,7 +89,7 @@ def test_a_budget_is_kept_by_prices(pytester: pytest.Pytester, saved: ReadSaved)
 
 
 def test_a_cost_that_the_agent_tells_stands(pytester: pytest.Pytester, saved: ReadSaved) -> None:
-    session(pytester, "own", "--sop-prices=prices.toml")
+    session(pytester, "own", "-osop_prices=prices.toml")
 
     assert {(0.5, None)} == {
         (run["usage"]["cost_usd"], run["usage"].get("priced_by")) for run in saved().runs
@@ -97,7 +97,7 @@ def test_a_cost_that_the_agent_tells_stands(pytester: pytest.Pytester, saved: Re
 
 
 def test_a_model_without_a_price_is_named_once(pytester: pytest.Pytester, saved: ReadSaved) -> None:
-    result = session(pytester, "unpriced", "--sop-prices=prices.toml", "-v")
+    result = session(pytester, "unpriced", "-osop_prices=prices.toml", "-v")
 
     said = squeezed(result)
     assert 0 == result.ret
@@ -107,13 +107,13 @@ def test_a_model_without_a_price_is_named_once(pytester: pytest.Pytester, saved:
 
 
 def test_where_nothing_is_correct_a_correct_run_has_no_cost(pytester: pytest.Pytester) -> None:
-    result = session(pytester, "wrong", "--sop-prices=prices.toml", "--tb=no")
+    result = session(pytester, "wrong", "-osop_prices=prices.toml", "--tb=no")
 
     assert "cost $0.10 ($0.60 in 6 runs), n/a per correct run" in squeezed(result)
 
 
 def test_without_prices_a_budget_says_what_to_do(pytester: pytest.Pytester) -> None:
-    result = session(pytester, "dear", "--sop-prices=none", "--sop-budget=1usd")
+    result = session(pytester, "dear", "-osop_prices=none", "--sop-budget=1usd")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(["*the first run that returned told no cost*", "*sop_prices*"])
@@ -124,7 +124,7 @@ def test_a_price_that_is_none_ends_the_session_before_its_first_run(
 ) -> None:
     shop.write_text(PRICES.replace("10.0", "-10.0"), encoding="utf-8")
 
-    result = session(pytester, "dear", "--sop-prices=prices.toml")
+    result = session(pytester, "dear", "-osop_prices=prices.toml")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(

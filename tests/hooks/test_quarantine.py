@@ -155,7 +155,7 @@ class TestATaskThatMayFail:
     ) -> None:
         write_tasks(T_06=NEVER)
 
-        result = pytester.runpytest(*SECOND, "--sop-limit=2", "--sop-fail-under=0.5")
+        result = pytester.runpytest(*SECOND, "--sop-sample=first:2", "--sop-fail-under=0.5")
 
         assert OK == result.ret
         result.stdout.no_fnmatch_line("*may fail*")
@@ -680,7 +680,7 @@ class TestAnExpiredEntry:
         write_tasks(T_06=LONG_AGO)
 
         result = pytester.runpytest(
-            LAB, "--sop-agent=habits:right", "--sop-limit=2", "--sop-fail-under=1"
+            LAB, "--sop-agent=habits:right", "--sop-sample=first:2", "--sop-fail-under=1"
         )
 
         assert OK == result.ret

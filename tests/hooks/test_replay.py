@@ -255,7 +255,7 @@ def test_changed_prompt_makes_runs_unavailable_and_is_counted_once_for_all(
     saved: ReadSaved,
 ) -> None:
     monkeypatch.setenv("PROMPT", "Grade it well.")
-    pytester.makeini("[pytest]\nsop_replay = only\nsop_fail_under = 0.5")
+    pytester.makeini("[pytest]\naddopts = --sop-replay=only\nsop_fail_under = 0.5")
 
     result = pytester.runpytest(*ONE, "-v")
 
@@ -305,7 +305,7 @@ def test_what_changes_with_every_run_is_left_out_by_the_lines_that_are_printed(
     assert "record anew" not in told(missed)
     for name in ("user", "sent_at", "metadata.trace_id", "metadata.run", "metadata.request"):
         assert name in settings
-    assert "sop_replay_mask" in settings
+    assert "text:" in settings
     served.stdout.fnmatch_lines(["TSR*100.0% correct, 6 of 6*", "replay 6 runs replayed*"])
     assert "6 recordings were made" in told(check)
     changed.stdout.fnmatch_lines(["*prompt differs*", "*record anew*"])
@@ -430,7 +430,7 @@ def test_killed_session_leaves_every_recording_whole(
 
 
 def test_another_attempt_begins_the_tape_anew(pytester: pytest.Pytester, model: Model) -> None:
-    agent = ("--sop-domain=lab", "--sop-agent=asking:away_first", "--sop-limit=1")
+    agent = ("--sop-domain=lab", "--sop-agent=asking:away_first", "--sop-sample=first:1")
 
     pytester.runpytest(*agent, RECORD, "--sop-retries=1")
 
@@ -443,7 +443,7 @@ def test_another_attempt_begins_the_tape_anew(pytester: pytest.Pytester, model: 
 def test_trials_are_replayed_trial_by_trial_and_more_than_recorded_are_refused(
     pytester: pytest.Pytester, model: Model
 ) -> None:
-    few = (*ONE, "--sop-limit=2")
+    few = (*ONE, "--sop-sample=first:2")
     assert 0 == pytester.runpytest(*few, RECORD, "--sop-trials=2", "-n2").ret
     model.asked.clear()
 
@@ -462,7 +462,7 @@ def test_trials_are_replayed_trial_by_trial_and_more_than_recorded_are_refused(
 def test_credential_fails_the_recording_and_the_session(
     pytester: pytest.Pytester, model: Model
 ) -> None:
-    agent = ("--sop-domain=lab", "--sop-agent=asking:leaking", "--sop-limit=1")
+    agent = ("--sop-domain=lab", "--sop-agent=asking:leaking", "--sop-sample=first:1")
 
     result = pytester.runpytest(*agent, RECORD)
 
@@ -478,7 +478,7 @@ def test_named_secret_is_masked_and_served_to_whoever_has_it(
     pytester: pytest.Pytester, model: Model
 ) -> None:
     pytester.makeini("[pytest]\nsop_redact = sk-\\w+")
-    agent = ("--sop-domain=lab", "--sop-agent=asking:leaking", "--sop-limit=1")
+    agent = ("--sop-domain=lab", "--sop-agent=asking:leaking", "--sop-sample=first:1")
     assert 0 == pytester.runpytest(*agent, RECORD).ret
 
     result = pytester.runpytest(*agent, ONLY)
@@ -490,7 +490,7 @@ def test_named_secret_is_masked_and_served_to_whoever_has_it(
 def test_thread_without_the_context_of_its_run_is_refused_with_what_to_do(
     pytester: pytest.Pytester, recorded: dict[str, str], model: Model, saved: ReadSaved
 ) -> None:
-    agent = ("--sop-domain=lab", "--sop-agent=mine=asking:in_a_thread", "--sop-limit=1")
+    agent = ("--sop-domain=lab", "--sop-agent=mine=asking:in_a_thread", "--sop-sample=first:1")
 
     result = pytester.runpytest(*agent, ONLY)
 
@@ -504,7 +504,7 @@ def test_agent_in_a_process_of_its_own_is_recorded_and_replayed(
     pytester: pytest.Pytester, model: Model, monkeypatch: pytest.MonkeyPatch, saved: ReadSaved
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{model.server_port}/v1")
-    agent = ("--sop-domain=lab", "--sop-agent=asking:in_a_child", "--sop-limit=2")
+    agent = ("--sop-domain=lab", "--sop-agent=asking:in_a_child", "--sop-sample=first:2")
     live = pytester.runpytest(*agent, RECORD)
     model.asked.clear()
 

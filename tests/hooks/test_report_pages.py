@@ -85,7 +85,7 @@ class TestAFile:
         assert any(line.startswith("| not_run |") for line in page(pytester))
 
     def test_what_came_of_the_baseline_is_told(self, pytester: pytest.Pytester) -> None:
-        pytester.runpytest(*RIGHT, "--sop-compare=main", "--sop-compare-create", TO_FILE)
+        pytester.runpytest(*RIGHT, "--sop-compare=main,create", TO_FILE)
 
         assert "- this session is the baseline now: .sop/sessions/main.jsonl" in page(pytester)
 

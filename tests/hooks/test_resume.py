@@ -158,7 +158,7 @@ def test_failures_are_made_again_on_request_and_counted(pytester: pytest.Pyteste
     cut("error", "timeout", "wrong", "correct")
     Path("calls.txt").unlink()
 
-    result = pytester.runpytest(*RESUME, "--sop-resume-retry=error,timeout")
+    result = pytester.runpytest(*RESUME, "--sop-resume=last,retry=error+timeout")
 
     assert ["T_01", "T_02", "T_05", "T_06"] == calls()
     result.stdout.fnmatch_lines(["resumed 2 of 6 runs from last (2 retried)"])
@@ -269,9 +269,7 @@ def test_another_agent_or_another_judge_is_refused(
     )
     before = followed(LAST).read_bytes()
 
-    result = pytester.runpytest(
-        "--sop-domain=lab", *options, "--sop-resume=last", "--sop-resume-anyway"
-    )
+    result = pytester.runpytest("--sop-domain=lab", *options, "--sop-resume=last,anyway")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines([f"ERROR: --sop-resume=last: {said}", "*--sop-resume*"])
@@ -311,7 +309,7 @@ def test_a_domain_that_was_changed_is_refused(
     change(lab)
     before = followed(LAST).read_bytes()
 
-    result = pytester.runpytest(*RESUME, "--sop-resume-anyway")
+    result = pytester.runpytest(*RESUME, "--sop-resume=last,anyway")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines([f"ERROR: --sop-resume=last: {said}"])
@@ -328,7 +326,7 @@ def test_a_changed_row_is_refused_by_name_or_run_anew(
     data.write_text(data.read_text().replace("T_02,10,fail", "T_02,90,pass"))
 
     refused = pytester.runpytest(*RESUME, *workers)
-    result = pytester.runpytest(*RESUME, "--sop-resume-anyway", *workers)
+    result = pytester.runpytest(*RESUME, "--sop-resume=last,anyway", *workers)
 
     assert pytest.ExitCode.USAGE_ERROR == refused.ret
     refused.stderr.fnmatch_lines(["*the rows of lab/T_02 have changed", "*are run anew*"])
@@ -355,10 +353,10 @@ def test_another_commit_is_refused_or_recorded(
     change_header(lambda header: header.update(git=commit))
 
     refused = pytester.runpytest(*RESUME)
-    result = pytester.runpytest(*RESUME, "--sop-resume-anyway")
+    result = pytester.runpytest(*RESUME, "--sop-resume=last,anyway")
 
     assert pytest.ExitCode.USAGE_ERROR == refused.ret
-    refused.stderr.fnmatch_lines([f"*{said}", "*--sop-resume-anyway*"])
+    refused.stderr.fnmatch_lines([f"*{said}", "*with ,anyway after the name*"])
     result.assert_outcomes(passed=6)
     result.stdout.fnmatch_lines([f"note   taken over in spite of: {said}"])
     assert [said] == saved().header["options"]["resumed_anyway"]
@@ -371,7 +369,7 @@ def test_no_finished_run_is_dropped_unsaid(
     pytester.runpytest(*RUN)
     before = followed(LAST).read_bytes()
 
-    result = pytester.runpytest(*RESUME, "--sop-limit=2", *workers)
+    result = pytester.runpytest(*RESUME, "--sop-sample=first:2", *workers)
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     said = (
@@ -386,15 +384,16 @@ def test_no_finished_run_is_dropped_unsaid(
     [
         pytest.param(("--sop-resume=nine",), "*nine.jsonl: cannot be read*", id="none"),
         pytest.param(("--sop-resume=so so",), "*is no name of a session*", id="name"),
-        pytest.param(("--sop-resume-retry=error",), "*say with --sop-resume=NAME*", id="retry"),
-        pytest.param(("--sop-resume-anyway",), "*say with --sop-resume=NAME*", id="anyway"),
+        pytest.param(("--sop-resume=retry=error",), "*name the session*", id="retry"),
+        pytest.param(("--sop-resume=anyway",), "*name the session*", id="anyway"),
+        pytest.param(("--sop-resume=last,retry=",), "*retry= takes one or more of*", id="empty"),
         pytest.param(
-            ("--sop-resume=last", "--sop-resume-retry=crash"),
-            "*=crash: one or more of wrong,no_answer,error,timeout,call_limit expected",
+            ("--sop-resume=last,retry=crash",),
+            "*retry=crash: retry= takes one or more of wrong+no_answer+error+timeout+call_limit",
             id="always",
         ),
         pytest.param(
-            ("--sop-resume=last", "--sop-resume-retry=correct"), "*=correct: one or*", id="correct"
+            ("--sop-resume=last,retry=correct",), "*=correct: retry= takes one or*", id="correct"
         ),
     ],
 )
@@ -600,7 +599,7 @@ def test_tasks_of_an_agent_that_runs_here_are_not_dropped_unsaid(
 ) -> None:
     pytester.runpytest(*TWO)
 
-    result = pytester.runpytest(*ONE, "--sop-limit=2")
+    result = pytester.runpytest(*ONE, "--sop-sample=first:2")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(["ERROR: *4 finished runs that this session does not plan*"])

@@ -10,7 +10,7 @@ import pytest
 from pytest_sopbench._hooks.settings.rootdir import check_rootdir
 from pytest_sopbench._settings.table import TABLE
 
-OPTIONS = [name for spec in TABLE if spec.is_value for name in (spec.option, *spec.aliases)]
+OPTIONS = [name for spec in TABLE if spec.is_option for name in (spec.option, *spec.aliases)]
 
 
 @pytest.fixture
@@ -132,14 +132,6 @@ def test_options_of_a_file_of_arguments_are_watched_too(pytester: pytest.Pyteste
     assert config.inipath is None
     with pytest.raises(pytest.UsageError, match=r"^--sop-save \.\./elsewhere: pytest took"):
         check_rootdir(config)
-
-
-@pytest.mark.usefixtures("project")
-def test_a_list_of_domains_is_watched_too(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest("--sop-list", "--sop-domain", "../elsewhere/lab")
-
-    assert pytest.ExitCode.USAGE_ERROR == result.ret
-    result.stderr.fnmatch_lines(["ERROR: --sop-domain ../elsewhere/lab: pytest took the value *"])
 
 
 @pytest.mark.usefixtures("project")

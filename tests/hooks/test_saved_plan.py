@@ -177,7 +177,7 @@ def test_the_plan_of_each_agent_is_saved(
 ) -> None:
     pytester.makepyfile(deadly="def agent(inputs): return {}", test_two=TWO_AGENTS)
 
-    pytester.runpytest("test_two.py", "--sop-trials=2", "--sop-limit=1", *workers)
+    pytester.runpytest("test_two.py", "--sop-trials=2", "--sop-sample=first:1", *workers)
 
     lab = saved().header["domains"]["lab"]
     plan: dict[str, object] = {"planned": ["T_01"], "trials": 2, "some_trials": {}}

@@ -40,7 +40,7 @@ def test_every_session_is_saved(
 
 
 def test_a_run_holds_what_happened(pytester: pytest.Pytester, saved: Callable[[], Any]) -> None:
-    pytester.runpytest("--sop-domain=lab", "--agent=habits:always_pass", "--sop-limit=1")
+    pytester.runpytest("--sop-domain=lab", "--agent=habits:always_pass", "--sop-sample=first:1")
 
     run = saved().runs[0]
     assert ("run", "lab", "T_01", 1, "wrong") == tuple(
@@ -74,13 +74,18 @@ def test_all_that_a_header_tells_stands_there_in_one_order(
 ) -> None:
     """Other programs read the file, and a diff of two of them shows what changed."""
     write_tasks(T_02="2999-12-31", T_03="must_pass = true")
-    here = ("--sop-domain=lab", "--agent=us=habits:right", "--sop-gate=tsr=0.5", "--sop-limit=3")
+    here = (
+        "--sop-domain=lab",
+        "--agent=us=habits:right",
+        "--sop-gate=tsr=0.5",
+        "--sop-sample=first:3",
+    )
 
     pytester.runpytest(*here, "--sop-compare=main", "--sop-timeout=9", "--sop-save=new")
 
     saved = pytester.path / ".sop" / "sessions" / "new.jsonl"
     assert (
-        '"options":{"selection":["--sop-limit=3"],"trials":1,"agents":{"us":"habits:right"},'
+        '"options":{"selection":["--sop-sample=first:3"],"trials":1,"agents":{"us":"habits:right"},'
         '"gates":["tsr=0.5"],"max_calls":100,"concurrency":null,"timeout":9.0,"retries":0,'
         '"scoring":"exact","contract":"report","approver":"auto","failures":0,"compare":"main",'
         '"quarantined":["lab/T_02"],"must_pass":["lab/T_03"]},"git"'
@@ -91,7 +96,7 @@ def test_the_last_session_replaces_the_one_before(
     pytester: pytest.Pytester, saved: Callable[[], Any]
 ) -> None:
     pytester.runpytest(*RIGHT)
-    pytester.runpytest("--sop-domain=lab", "--agent=habits:silent", "--sop-limit=2")
+    pytester.runpytest("--sop-domain=lab", "--agent=habits:silent", "--sop-sample=first:2")
 
     assert ["no_answer", "no_answer"] == list(saved().outcomes.values())
 
@@ -175,7 +180,7 @@ def test_a_bad_name_is_a_usage_error(pytester: pytest.Pytester) -> None:
 
 
 def test_sessions_may_lie_elsewhere(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nsop_sessions_dir = kept")
+    pytester.makeini("[pytest]\nsop_dir = kept")
 
     pytester.runpytest(*RIGHT)
 
@@ -190,7 +195,7 @@ def test_sessions_may_lie_elsewhere(pytester: pytest.Pytester) -> None:
     [
         pytest.param("--sop-save=file/main.jsonl", id="save"),
         pytest.param("--sop-save=file/below/main.jsonl", id="save deeper"),
-        pytest.param("--sop-compare=file/main.jsonl --sop-compare-create", id="compare-create"),
+        pytest.param("--sop-compare=file/main.jsonl,create", id="compare-create"),
         pytest.param("--sop-report=md=folder", id="report"),
     ],
 )
@@ -291,7 +296,7 @@ def test_a_session_that_could_not_be_saved_is_not_the_last_one(
         pytest.param("--sop-save=kept/main.jsonl", "not saved: *main.jsonl*", id="save"),
         pytest.param("--sop-report=md=kept/page.md", "not written: *page.md*", id="report"),
         pytest.param(
-            "--sop-compare=kept/main.jsonl --sop-compare-create",
+            "--sop-compare=kept/main.jsonl,create",
             "*main.jsonl*",
             id="compare-create",
         ),
@@ -362,7 +367,7 @@ def test_a_folder_that_cannot_be_written_costs_the_file_and_not_the_session(
 def test_a_read_only_folder_costs_the_file_and_not_the_session(pytester: pytest.Pytester) -> None:
     folder = pytester.mkdir("kept")
     folder.chmod(0o500)
-    pytester.makeini("[pytest]\nsop_sessions_dir = kept")
+    pytester.makeini("[pytest]\nsop_dir = kept")
 
     result = pytester.runpytest(*RIGHT)
 

@@ -30,17 +30,17 @@ def selected(pytester: pytest.Pytester) -> Callable[..., list[str]]:
 
 
 def test_a_limit_takes_the_first_rows(selected: Callable[..., list[str]]) -> None:
-    assert ["T_01", "T_02", "T_03"] == selected("--sop-limit=3")
+    assert ["T_01", "T_02", "T_03"] == selected("--sop-sample=first:3")
 
 
 def test_a_limit_holds_for_each_domain(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest("--sop-domain=lab,ward", RIGHT[1], "--sop-limit=2")
+    result = pytester.runpytest("--sop-domain=lab,ward", RIGHT[1], "--sop-sample=first:2")
 
     result.assert_outcomes(passed=4, deselected=32)
 
 
 def test_what_is_not_selected_is_deselected(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest(*RIGHT, "--sop-limit=4")
+    result = pytester.runpytest(*RIGHT, "--sop-sample=first:4")
 
     result.assert_outcomes(passed=4, deselected=26)
     result.stdout.fnmatch_lines(["sop: ward, 4 of 30 tasks, agent*", "TSR*correct, 4 of 4 *"])
@@ -73,10 +73,6 @@ def test_a_sample_of_all_is_all(selected: Callable[..., list[str]]) -> None:
     assert 30 == len(selected("--sop-sample=99"))
 
 
-def test_a_sample_may_be_limited(selected: Callable[..., list[str]]) -> None:
-    assert selected("--sop-sample=9")[:4] == selected("--sop-sample=9", "--sop-limit=4")
-
-
 def test_every_process_draws_the_same_tasks(
     pytester: pytest.Pytester, selected: Callable[..., list[str]], saved: Callable[[], Any]
 ) -> None:
@@ -91,12 +87,13 @@ def test_every_process_draws_the_same_tasks(
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        pytest.param("--sop-limit=0", "*--sop-limit=0: a whole number of at least 1*", id="zero"),
-        pytest.param("--sop-limit=-1", "*--sop-limit=-1:*", id="negative"),
-        pytest.param("--sop-limit=many", "*--sop-limit=many:*", id="a word"),
-        pytest.param("--sop-limit=1.5", "*--sop-limit=1.5:*", id="a fraction"),
-        pytest.param("--sop-limit=²", "*--sop-limit=*", id="a digit that is no number"),
-        pytest.param("--sop-sample=0", "*--sop-sample=0: write N or N@SEED*", id="nothing drawn"),
+        pytest.param("--sop-sample=first:0", "*=first:0: write N, N@SEED or first:N*", id="zero"),
+        pytest.param("--sop-sample=first:-1", "*--sop-sample=first:-1:*", id="negative"),
+        pytest.param("--sop-sample=first:many", "*--sop-sample=first:many:*", id="a word"),
+        pytest.param("--sop-sample=first:1.5", "*--sop-sample=first:1.5:*", id="a fraction"),
+        pytest.param("--sop-sample=first:²", "*=first:²:*", id="no digit"),
+        pytest.param("--sop-sample=0", "*=0: write N, N@SEED or first:N*", id="none"),
+        pytest.param("--sop-sample=first:3@1", "*first:3@1:*", id="a seed of the first"),
         pytest.param("--sop-sample=3@", "*--sop-sample=3@:*", id="no seed"),
         pytest.param("--sop-sample=3@x", "*--sop-sample=3@x:*", id="a seed that is a word"),
         pytest.param("--sop-sample=10%", "*--sop-sample=10%:*", id="a share"),

@@ -28,7 +28,8 @@ def agent(inputs, tools):
     return right(inputs, tools)
 '''
 OTHER = (
-    "--sop-domain=lab --agent=habits:silent --sop-fail-under=0.5 --sop-limit=2 -o sop_traces=all"
+    "--sop-domain=lab --agent=habits:silent --sop-fail-under=0.5 --sop-sample=first:2 "
+    "-o sop_traces=all"
 )
 RUN = ("--sop-domain=lab", "--agent=starts:agent", "--sop-fail-under=0.9", "-o", "sop_traces=all")
 
@@ -55,7 +56,7 @@ def tasks(session: Path) -> list[str]:
     "options",
     [
         pytest.param((), id="by its own summaries"),
-        pytest.param(("--sop-compare=base", "--sop-compare-create"), id="by its file"),
+        pytest.param(("--sop-compare=base,create"), id="by its file"),
         pytest.param(("-n1",), id="a worker"),
     ],
 )
@@ -125,7 +126,7 @@ def test_how_many_sessions_stay_is_a_number_or_all(pytester: pytest.Pytester, va
 def test_a_killed_session_is_resumed_by_last_though_an_older_one_ended(
     pytester: pytest.Pytester, newest: Callable[[], Path | None], saved: Callable[[], Any]
 ) -> None:
-    pytester.runpytest("--sop-domain=lab", "--agent=habits:dying", "--sop-limit=2")
+    pytester.runpytest("--sop-domain=lab", "--agent=habits:dying", "--sop-sample=first:2")
     pytester.runpytest_subprocess("--sop-domain=lab", "--agent=habits:dying")
     killed = newest()
     assert killed is not None

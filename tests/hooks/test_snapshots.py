@@ -311,11 +311,12 @@ def test_a_rule_that_cannot_be_read_is_a_usage_error(
 
 
 def test_the_folder_is_where_the_project_says(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nsop_snapshots_dir = tests/approved")
+    pytester.makeini("[pytest]\nsop_committed_dir = tests/approved")
+    Path("tests/approved").mkdir(parents=True)
 
     pytester.runpytest(*LAB, UPDATE)
 
-    assert Path("tests/approved/lab/T_01.json").exists()
+    assert Path("tests/approved/sop_snapshots/lab/T_01.json").exists()
 
 
 def test_private_values_and_secrets_are_not_written(pytester: pytest.Pytester, lab: Path) -> None:
@@ -453,7 +454,7 @@ SELECTIONS = [
     pytest.param(("-k", "T_02"), id="keyword"),
     pytest.param(("-k", "not T_02"), id="keyword without one"),
     pytest.param(("--deselect", "test_steps.py::test_steps[lab/T_02]"), id="deselect"),
-    pytest.param(("--sop-limit=2",), id="limit"),
+    pytest.param(("--sop-sample=first:2",), id="limit"),
     pytest.param(("--sop-sample=2",), id="sample"),
     pytest.param(("--sop-shard=1/2",), id="first shard"),
     pytest.param(("--sop-shard=2/2",), id="second shard"),
@@ -465,7 +466,7 @@ SELECTIONS = [
     [
         *SELECTIONS,
         pytest.param(("-n2", "-k", "not T_02"), id="keyword and two workers"),
-        pytest.param(("-n2", "--sop-limit=2"), id="limit and two workers"),
+        pytest.param(("-n2", "--sop-sample=first:2"), id="limit and two workers"),
         pytest.param(("-n2", "--sop-shard=1/2"), id="shard and two workers"),
     ],
 )
@@ -725,7 +726,7 @@ def goods(pytester: pytest.Pytester, approved_goods: Path) -> tuple[str, ...]:
 
 def first(tasks: int) -> tuple[str, ...]:
     """What selects so many tasks: the wrong one is the first of all."""
-    return () if tasks == 327 else (f"--sop-limit={tasks}",)
+    return () if tasks == 327 else (f"--sop-sample=first:{tasks}",)
 
 
 @pytest.mark.parametrize(

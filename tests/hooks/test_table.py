@@ -15,27 +15,19 @@ def test_every_row_is_an_option_or_an_ini_value() -> None:
     assert all(spec.is_option or spec.is_ini for spec in TABLE)
 
 
-def test_what_has_a_default_can_be_configured() -> None:
-    assert all(spec.is_ini for spec in TABLE if spec.default)
-
-
-def test_an_option_with_a_value_wakes_the_plugin_and_a_flag_does_not() -> None:
-    assert {spec.name for spec in TABLE if spec.is_option} - {*WAKING} == {
-        "sop_list",
-        "sop_compare_create",
-        "sop_resume_anyway",
-    }
+def test_every_option_wakes_the_plugin() -> None:
+    assert {spec.name for spec in TABLE if spec.is_option} == {*WAKING}
 
 
 def test_pytest_knows_every_row(pytester: pytest.Pytester) -> None:
     config = pytester.parseconfig()
 
     for spec in TABLE:
-        assert not spec.is_option or config.getoption(spec.name) in {None, False}
+        assert not spec.is_option or config.getoption(spec.name) is None
         assert not spec.is_ini or config.getini(spec.name) == []
 
 
-@pytest.mark.parametrize("spec", [pytest.param(one, id=one.name) for one in TABLE if one.is_value])
+@pytest.mark.parametrize("spec", [pytest.param(one, id=one.name) for one in TABLE if one.is_option])
 def test_an_option_given_twice_is_collected_or_the_last_one_counts(
     pytester: pytest.Pytester, spec: OptionSpec
 ) -> None:

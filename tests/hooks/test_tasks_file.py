@@ -176,21 +176,22 @@ class TestATasksFileThatCannotBeUsed:
 
         assert OK == pytester.runpytest(LAB, "--sop-agent=habits:right").ret
 
-    def test_the_configuration_names_another_file(
+    def test_the_configuration_names_its_folder(
         self, pytester: pytest.Pytester, write_tasks: WriteTasks
     ) -> None:
-        pytester.makeini("[pytest]\nsop_tasks_file = quarantine.toml\n")
-        write_tasks("quarantine.toml", T_02=NEVER)
+        pytester.makeini("[pytest]\nsop_committed_dir = tests\n")
+        (pytester.path / "tests").mkdir()
+        write_tasks("tests/sop_tasks.toml", T_02=NEVER)
 
         assert OK == pytester.runpytest(*SECOND).ret
 
-    def test_a_file_that_is_named_must_be_there(self, pytester: pytest.Pytester) -> None:
-        pytester.makeini("[pytest]\nsop_tasks_file = quarantine.toml\n")
+    def test_a_folder_that_is_named_must_be_there(self, pytester: pytest.Pytester) -> None:
+        pytester.makeini("[pytest]\nsop_committed_dir = nowhere\n")
 
         result = pytester.runpytest(LAB, "--sop-agent=habits:counted")
 
         assert USAGE == result.ret
-        result.stderr.fnmatch_lines(["ERROR: *quarantine.toml: cannot be read*"])
+        result.stderr.fnmatch_lines(["ERROR: sop_committed_dir: there is no folder *nowhere*"])
         assert not (pytester.path / "calls.txt").exists()
 
 
@@ -201,7 +202,7 @@ def test_a_session_that_cannot_be_saved_forgives_nothing(
     write_tasks(T_02="must_pass = true")
     (pytester.path / "blocked").write_text("a file where a folder is needed")
 
-    result = pytester.runpytest(*SECOND, "-o", "sop_sessions_dir=blocked", *workers)
+    result = pytester.runpytest(*SECOND, "-o", "sop_dir=blocked", *workers)
 
     assert FAILED == result.ret
     result.stdout.fnmatch_lines(

@@ -181,7 +181,10 @@ def test_a_users_own_report_may_hold_a_lone_surrogate(pytester: pytest.Pytester,
 
 def test_the_outcome_reaches_junit_xml(pytester: pytest.Pytester, lab: Path) -> None:
     pytester.runpytest(
-        "--sop-domain=lab", "--agent=habits:always_pass", "--junitxml=junit.xml", "--sop-limit=1"
+        "--sop-domain=lab",
+        "--agent=habits:always_pass",
+        "--junitxml=junit.xml",
+        "--sop-sample=first:1",
     )
 
     text = (pytester.path / "junit.xml").read_text()

@@ -13,7 +13,7 @@ import pytest
 def test_the_first_trials_of_all_tasks_come_first(pytester: pytest.Pytester) -> None:
     """A session that ends early has tried as many tasks as it could."""
     result = pytester.runpytest(
-        "--sop-domain=lab", "--sop-limit=2", "--sop-trials=2", "--collect-only", "-q"
+        "--sop-domain=lab", "--sop-sample=first:2", "--sop-trials=2", "--collect-only", "-q"
     )
 
     result.stdout.fnmatch_lines(
@@ -105,7 +105,11 @@ def test_a_failure_ends_with_the_line_that_makes_that_run_again(
         tired.rename(pytester.path / place / "lab")
         spec = f"./{place}/lab"
     failed = pytester.runpytest(
-        f"--sop-domain={spec}", "--agent=tired:agent", "--sop-trials=2", "--sop-limit=1", "-rN"
+        f"--sop-domain={spec}",
+        "--agent=tired:agent",
+        "--sop-trials=2",
+        "--sop-sample=first:1",
+        "-rN",
     )
     failed.stdout.fnmatch_lines(["task     lab/T_01 (trial 2)*"])
     (line,) = [one for one in failed.outlines if one.startswith("again ")]
@@ -118,8 +122,8 @@ def test_a_failure_ends_with_the_line_that_makes_that_run_again(
 
 @pytest.mark.usefixtures("lab")
 def test_the_line_of_a_first_trial_makes_no_others(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nsop_trials = 3\n")
-    failed = pytester.runpytest("--sop-domain=lab", "--agent=habits:wrong", "--sop-limit=1")
+    pytester.makeini("[pytest]\naddopts = --sop-trials=3\n")
+    failed = pytester.runpytest("--sop-domain=lab", "--agent=habits:wrong", "--sop-sample=first:1")
     failed.assert_outcomes(failed=3, deselected=15)
     first = next(one for one in failed.outlines if one.startswith("again "))
 

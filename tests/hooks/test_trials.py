@@ -91,7 +91,7 @@ def test_tests_of_the_user_share_the_run_of_a_trial(
     result = pytester.runpytest(
         "test_own.py",
         "--sop-domain=lab",
-        "--sop-limit=2",
+        "--sop-sample=first:2",
         "--agent=habits:counted",
         "--sop-trials=2",
         "-v",

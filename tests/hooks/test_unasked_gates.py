@@ -82,7 +82,7 @@ def test_gates_of_the_configuration_that_are_asked_are_not_named_as_replaced(
 def test_misses_of_a_session_that_becomes_the_baseline_fail_where_no_gate_bounds_them(
     pytester: pytest.Pytester,
 ) -> None:
-    create = ("--sop-compare=main", "--sop-compare-create", "--sop-gate=lost=0")
+    create = ("--sop-compare=main,create", "--sop-gate=lost=0")
 
     result = pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:loses_second", *create)
 

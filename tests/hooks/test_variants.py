@@ -54,7 +54,7 @@ def spending(sop, inputs, tools):
     tools.report(usage={"cost_usd": 1.0})
     return habits.right(inputs, tools)
 """
-DESK = ("--sop-domain=reservation_desk", "--sop-limit=4", "--sop-variants=noise,nosop")
+DESK = ("--sop-domain=reservation_desk", "--sop-sample=first:4", "--sop-variants=noise,nosop")
 LAB = ("--sop-domain=lab", "--agent=readers:careful")
 UNSHAKEN = (
     "variant reservation_desk/noise: 0 of 4 tasks that are correct fall under noise; 4 of 4 correct"

@@ -96,7 +96,7 @@ def test_each_run_is_made_inside_its_own_wrapper(
 
 def test_each_attempt_is_wrapped_and_counted(pytester: pytest.Pytester, story: Path) -> None:
     pytester.runpytest(
-        LAB, "--agent=wrapped:away_at_first", "--sop-limit=1", "-osop_retries=1"
+        LAB, "--agent=wrapped:away_at_first", "--sop-sample=first:1", "--sop-retries=1"
     ).assert_outcomes(passed=1)
 
     assert [
@@ -143,7 +143,7 @@ def test_what_a_wrapper_raises_makes_the_run_an_error_with_its_reason(
     pytester.makeconftest(FAULTS[place])
 
     result = pytester.runpytest(
-        LAB, "--agent=habits:right", "--sop-limit=3", "--sop-fail-under=0.5", *how
+        LAB, "--agent=habits:right", "--sop-sample=first:3", "--sop-fail-under=0.5", *how
     )
 
     assert pytest.ExitCode.TESTS_FAILED == result.ret
@@ -155,7 +155,7 @@ def test_what_a_wrapper_raises_makes_the_run_an_error_with_its_reason(
 def test_a_wrapper_that_is_no_context_manager_is_told(pytester: pytest.Pytester) -> None:
     pytester.makeconftest("def pytest_sop_wrap_run(key, attempt): return 7")
 
-    result = pytester.runpytest(LAB, "--agent=habits:right", "--sop-limit=1")
+    result = pytester.runpytest(LAB, "--agent=habits:right", "--sop-sample=first:1")
 
     result.stdout.fnmatch_lines(["*error: TypeError: *int' object*"])
 
@@ -171,7 +171,7 @@ def test_a_wrapper_cannot_swallow_what_the_agent_raised(
     """)
     pytester.makepyfile(alone="def fails(inputs):\n    raise LookupError('no such sample')\n")
 
-    result = pytester.runpytest(LAB, "--agent=alone:fails", "--sop-limit=1")
+    result = pytester.runpytest(LAB, "--agent=alone:fails", "--sop-sample=first:1")
 
     result.stdout.fnmatch_lines(["*error: LookupError: no such sample*"])
 
@@ -184,7 +184,9 @@ def test_a_wrapper_that_hangs_is_ended_by_the_time_limit(pytester: pytest.Pytest
             threading.Event().wait(300)
     """)
 
-    result = pytester.runpytest(LAB, "--agent=habits:right", "--sop-limit=1", "--sop-timeout=0.2")
+    result = pytester.runpytest(
+        LAB, "--agent=habits:right", "--sop-sample=first:1", "--sop-timeout=0.2"
+    )
 
     result.stdout.fnmatch_lines(["*timeout*"])
 
@@ -215,7 +217,7 @@ def test_the_first_of_several_wrappers_stands_outside(pytester: pytest.Pytester)
             return noting("early")
     """)
 
-    pytester.runpytest(LAB, "--agent=habits:right", "--sop-limit=1")
+    pytester.runpytest(LAB, "--agent=habits:right", "--sop-sample=first:1")
 
     order = (pytester.path / "order.txt").read_text().split("\n")[:-1]
     assert ["enter late", "enter early", "leave early", "leave late"] == order

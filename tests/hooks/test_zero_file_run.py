@@ -131,7 +131,7 @@ def test_last_failed_works_outside_rootdir_beside_failures_of_other_files(
     pytester.makepyfile(test_unit="def test_fails(): assert False")
     pytester.runpytest("test_unit.py")
     run = ("--sop-domain=dangerous_goods::KX-1", "--agent=silent:agent")
-    sample = ("--sop-domain=dangerous_goods", "--sop-limit=3", run[1])
+    sample = ("--sop-domain=dangerous_goods", "--sop-sample=first:3", run[1])
     pytester.runpytest(*sample)
 
     result = pytester.runpytest(*sample, "--lf")
@@ -261,7 +261,7 @@ def test_quiet_prints_one_line_for_a_domain(pytester: pytest.Pytester, lab: Path
 
 
 def test_header_says_what_is_about_to_run(pytester: pytest.Pytester, lab: Path) -> None:
-    result = pytester.runpytest(*RIGHT, "--sop-limit=2")
+    result = pytester.runpytest(*RIGHT, "--sop-sample=first:2")
 
     result.stdout.fnmatch_lines(["sop: lab, 2 of 6 tasks, agent habits:right"])
 

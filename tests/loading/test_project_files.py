@@ -201,7 +201,7 @@ def test_tasks_of_domains_that_are_not_loaded_are_passed_over(tmp_path: Path) ->
     check_tasks(path, read_tasks_file(path), {"lab": lab("T_01", "T/02 ]")})
 
 
-# The file of `--sop-approver=scripted:PATH`: what it decides, and what is refused of it.
+# The file of `sop_approver = scripted:PATH`: what it decides, and what is refused of it.
 
 
 def script(tmp_path: Path, data: Any) -> Path:

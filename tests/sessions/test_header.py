@@ -242,8 +242,8 @@ def test_a_session_that_recorded_nothing_says_nothing() -> None:
     ("options", "expected"),
     [
         pytest.param(
-            {"selection": ["--sop-limit=3", "--sop-shard=2/4"]},
-            {"selection": ("--sop-limit=3", "--sop-shard=2/4")},
+            {"selection": ["--sop-sample=first:3", "--sop-shard=2/4"]},
+            {"selection": ("--sop-sample=first:3", "--sop-shard=2/4")},
             id="a selection",
         ),
         pytest.param({"gates": ["tsr=0.9"]}, {"gates": ("tsr=0.9",)}, id="a gate"),
@@ -276,7 +276,7 @@ def test_what_no_session_writes_is_refused(options: dict[str, Any], why: str) ->
 
 
 def test_the_shard_is_among_what_selected_the_tasks() -> None:
-    options = SessionOptions(selection=("--sop-limit=3", "--sop-shard=2/4"))
+    options = SessionOptions(selection=("--sop-sample=first:3", "--sop-shard=2/4"))
 
     assert Shard(number=2, count=4) == options.shard
 

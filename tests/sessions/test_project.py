@@ -118,10 +118,10 @@ def test_paths_start_from_the_folder_of_the_file(
 ) -> None:
     inner = here / "inner"
     inner.mkdir()
-    (here / "pytest.ini").write_text("[pytest]\nsop_sessions_dir = kept\n")
+    (here / "pytest.ini").write_text("[pytest]\nsop_dir = kept\n")
     monkeypatch.chdir(inner)
 
-    assert here / "kept" == read_project(inner).sessions_dir
+    assert here / "kept" / "sessions" == read_project(inner).sessions_dir
 
 
 def test_a_rule_of_one_line_keeps_its_spaces_and_backslashes(here: Path) -> None:
@@ -177,15 +177,15 @@ def saved(here: Path) -> Path:
         ),
         RunRecord(domain="d", task="T2", agent="a:b", outcome=Outcome.NOT_RUN, reason="never"),
     ]
-    path = here / "kept" / "s.jsonl"
-    path.parent.mkdir()
+    path = here / "kept" / "sessions" / "s.jsonl"
+    path.parent.mkdir(parents=True)
     path.write_bytes(b"".join(sealed_session(header, map(to_line, records))))
-    (here / "pytest.ini").write_text("[pytest]\nsop_sessions_dir = kept\n")
+    (here / "pytest.ini").write_text("[pytest]\nsop_dir = kept\n")
     return path
 
 
 def test_a_session_is_loaded_by_name_path_or_text(saved: Path) -> None:
-    found = [load_session("s"), load_session(saved), load_session("kept/s.jsonl")]
+    found = [load_session("s"), load_session(saved), load_session("kept/sessions/s.jsonl")]
 
     assert [("T1", "T2")] * 3 == [tuple(run.task for run in one.records) for one in found]
 

@@ -283,7 +283,7 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_runs(
     with pytest.raises(SessionFileError, match="cannot be written") as raised:
         SessionWriter(places["path"] or tmp_path, header, kept=places["kept"])
 
-    assert "sop_sessions_dir" in str(raised.value)
+    assert "sop_dir" in str(raised.value)
     assert not (tmp_path / "last.jsonl").exists()
 
 

@@ -16,6 +16,7 @@ from pytest_sopbench._reports.notices import approval_lines, unplaced_lines
 from pytest_sopbench._sessions.folder.paths import file_path
 from pytest_sopbench._sessions.reading.reader import SavedSession, write_baseline
 from pytest_sopbench._sessions.snapshots import Approver, Reason, SnapshotFolder
+from pytest_sopbench._settings.table import SNAPSHOTS
 from pytest_sopbench.errors import SopbenchError
 
 
@@ -80,7 +81,7 @@ def _approve_snapshots(
     to, places = where
     records = [one for task in tasks for one in saved.runs_of(task)] if tasks else saved.records
     known = project()
-    folder = Path(to) if to else known.folders("sop_snapshots_dir")[0]
+    folder = Path(to) if to else known.below("sop_committed_dir", SNAPSHOTS)
     approver = _approver(folder, {one.domain for one in records}, places, add=add)
     done = approver.approve(records, saved.header, reason)
     for line in approval_lines(done.written, done.unchanged, done.refused, folder=str(folder)):

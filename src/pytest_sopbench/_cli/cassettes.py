@@ -18,6 +18,7 @@ from pytest_sopbench._reports.text import amount
 from pytest_sopbench._sessions.folder.pointer import followed, last_path
 from pytest_sopbench._sessions.header import read_session_options
 from pytest_sopbench._settings.readers import read_ignored
+from pytest_sopbench._settings.table import CASSETTES
 
 
 @click.group(invoke_without_command=True)
@@ -84,27 +85,27 @@ def prune(places: Sequence[str], *, dry_run: bool) -> None:
 
 def _compared_by(found: Inspection) -> Iterator[str]:
     """Say what need not agree with recordings, and how many were made by other settings."""
-    masked = [*project().words("sop_replay_mask")]
     try:
-        paths = read_ignored(project().words("sop_replay_ignore")).paths
-        ignored = [show_path(read_path(one)) for one in paths]
+        read = read_ignored(project().words("sop_replay_ignore"))
+        masked = [*read.patterns]
+        ignored = [show_path(read_path(one)) for one in read.paths]
     except ValueError as fault:
         refuse(f"sop_replay_ignore: {fault}")
     settings = {IGNORED: ignored, MASKED: masked}
     if masked and found.surveys:
-        yield f"sop_replay_mask: what matches is not compared: {', '.join(masked)}"
+        yield f"sop_replay_ignore: what matches is not compared: {', '.join(masked)}"
     today = {name: entries for name, entries in settings.items() if entries}
     trials = [trial for one in found.surveys for trial in one.trials.values()]
     if others := sum(trial.keyed_by != today for trial in trials):
         were = "was" if others == 1 else "were"
         yield (
-            f"{_count(others, 'recording')} {were} made by other entries of sop_replay_ignore or "
-            "sop_replay_mask; they are compared by those of today"
+            f"{_count(others, 'recording')} {were} made by other entries of "
+            "sop_replay_ignore; they are compared by those of today"
         )
 
 
 def _folder() -> Path:
-    return project().folders("sop_cassettes")[0]
+    return project().below("sop_committed_dir", CASSETTES)
 
 
 def _tasks(found: Inspection, places: Sequence[str]) -> Mapping[str, Collection[str]]:

@@ -11,6 +11,7 @@ from pytest_sopbench._core.gates.quarantine import NO_ENTRIES, TaskEntries
 from pytest_sopbench._loading.quarantine_file import read_tasks_file
 from pytest_sopbench._reports.notices import proposal_lines
 from pytest_sopbench._sessions.reading.reader import SavedSession
+from pytest_sopbench._settings.table import TASKS_FILE
 
 
 def propose_entries(sessions: Sequence[str], days: int) -> None:
@@ -58,5 +59,5 @@ def _refuse_mixed(sessions: Sequence[SavedSession]) -> None:
 
 def _entries() -> TaskEntries:
     known = project()
-    path = known.folders("sop_tasks_file")[0]
+    path = known.below("sop_committed_dir", TASKS_FILE)
     return read_tasks_file(path) if path.is_file() else NO_ENTRIES

@@ -26,6 +26,7 @@ from pytest_sopbench._running.comparing import (
 )
 from pytest_sopbench._sessions.header import DomainHeader
 from pytest_sopbench._settings.readers import read_seconds
+from pytest_sopbench._settings.table import JUDGEMENTS
 from pytest_sopbench.errors import ComparerError
 
 
@@ -34,10 +35,9 @@ def project_judging(mask: Mask) -> Judging:
     known = project()
     return Judging(
         words=known.words(OPTION),
-        folder=known.folders("sop_judgements_dir")[0],
+        folder=known.below("sop_dir", JUDGEMENTS),
         mask=mask,
         log_name=secrets.token_hex(8),
-        uncalibrated=known.words("sop_judge_uncalibrated")[0],
     )
 
 

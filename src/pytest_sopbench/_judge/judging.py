@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Final
 
 from pytest_sopbench._core.gates.calibration import Calibration, doubt_of
 from pytest_sopbench._core.gates.decide import JudgedField, judged_field
@@ -20,8 +19,6 @@ from .judge import ModelJudge, fingerprint_of, judged_by
 from .keeping import ConsumptionLog, Judgements, log_path
 from .setting import OPTION, read_setting
 
-ALLOW: Final = "allow"
-
 
 @dataclass(kw_only=True)
 class Judging:
@@ -32,7 +29,6 @@ class Judging:
         folder: where judgements are kept.
         mask: takes secrets out of what is written.
         log_name: under which name it is counted what the judge is asked.
-        uncalibrated: what gates do without a valid calibration; `allow` lets them rest on it.
         calibrations: by domain and field the calibration, and why it does not hold.
     """
 
@@ -40,7 +36,6 @@ class Judging:
     folder: Path
     mask: Callable[[str], str]
     log_name: str
-    uncalibrated: str = ""
     calibrations: dict[tuple[str, str], tuple[Calibration | None, str]] = field(
         default_factory=dict[tuple[str, str], "tuple[Calibration | None, str]"]
     )
@@ -93,10 +88,9 @@ class Judging:
 
     @property
     def doubtful(self) -> dict[str, dict[str, str]]:
-        """Why no gate may rest on a judge, by domain and field; nothing where that is allowed."""
+        """Why no gate may rest on a judge, by domain and field."""
         found: dict[str, dict[str, str]] = {}
-        if self.uncalibrated != ALLOW:
-            for (domain, name), (_, why) in self.calibrations.items():
-                if why:
-                    found.setdefault(domain, {})[name] = why
+        for (domain, name), (_, why) in self.calibrations.items():
+            if why:
+                found.setdefault(domain, {})[name] = why
         return found

@@ -327,7 +327,7 @@ def _data_hash(table: Table, tables: Sequence[RecordTable]) -> str:
     return digest(content)
 
 
-# The file of `--sop-approver=scripted:PATH`: who reads it decides like its author.
+# The file of `sop_approver = scripted:PATH`: who reads it decides like its author.
 
 
 def read_script(path: Path) -> Scripted:

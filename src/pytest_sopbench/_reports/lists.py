@@ -14,7 +14,7 @@ from pytest_sopbench._reports.terminal.misses import DIRECTION, LIMIT, MissGroup
 
 from .text import LABEL_WIDTH, WIDTH, counted, cut, labelled, one_line, shell_word
 
-# The domains that were found, for `--sop-list` and `sopbench list`.
+# The domains that were found, for `sopbench list`.
 
 NOTHING_BROKEN: Mapping[str, str] = {}
 NEVER_AUDITED: Mapping[str, str] = {}

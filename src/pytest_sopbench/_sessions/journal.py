@@ -254,7 +254,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def _refused(path: Path, fault: Exception) -> SessionFileError:
     why = fault.strerror if isinstance(fault, OSError) else None
-    hint = "say with sop_sessions_dir where sessions may be written"
+    hint = "say with sop_dir where sessions may be written"
     return SessionFileError(f"{path}: cannot be used: {why or fault}", hint=hint)
 
 

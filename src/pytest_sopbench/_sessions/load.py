@@ -15,7 +15,7 @@ def load_session(session: str | os.PathLike[str]) -> SavedSession:
     """Read a saved session, which may still be written or left behind by a process that died.
 
     Args:
-        session: a path, or the name of a session in `sop_sessions_dir`, such as `"last"`. A text
+        session: a path, or the name of a session in `sop_dir`, such as `"last"`. A text
             with a separator, or one that ends in `.jsonl`, is a path.
 
     Returns:

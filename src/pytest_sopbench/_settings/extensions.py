@@ -16,6 +16,7 @@ from pytest_sopbench._core.hiding import Mask, ready_to_cut
 from pytest_sopbench._core.metrics.metric import (
     CHANCE,
     METRICS,
+    PAID,
     Metric,
     from_outside,
     set_outside_metrics,
@@ -82,7 +83,7 @@ def load_metrics(mask: Mask = ready_to_cut) -> None:
     set_outside_metrics(())
     points = entry_points(group=METRIC_GROUP)
     taken = {**dict.fromkeys((*METRICS, CHANCE, *summary_to_json(EMPTY), *_KEYS), "the plugin")}
-    gates = {one.gate: "the plugin" for one in METRICS.values()}
+    gates = {one.gate: "the plugin" for one in (*METRICS.values(), *PAID.values())}
     gates |= dict.fromkeys((TASK, UNAVAILABLE, *COMPARISON_GATES, POOLED, "field"), "the plugin")
     columns = dict.fromkeys(_COLUMNS | {one.column for one in METRICS.values()}, "the plugin")
     found: list[Metric] = []

@@ -18,7 +18,7 @@ from typing import Any, Final, cast
 
 from pytest_sopbench.errors import SopbenchError
 
-from .table import SPECS
+from .table import SESSIONS, SPECS
 
 _OWN = frozenset({"pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"})
 FILES: Final = (
@@ -70,10 +70,15 @@ class Project:
         """Return the folders that a value names, from the folder of the project."""
         return tuple(_shortened(self.folder / from_home(one)) for one in self.words(name))
 
+    def below(self, name: str, part: str) -> Path:
+        """Return what lies in the folder that a value names."""
+        (word,) = self.words(name)[:1]
+        return _shortened(self.folder / from_home(word) / part)
+
     @property
     def sessions_dir(self) -> Path:
         """Where saved sessions are kept."""
-        return self.folders("sop_sessions_dir")[0]
+        return self.below("sop_dir", SESSIONS)
 
 
 def read_project(here: Path) -> Project:

@@ -38,27 +38,29 @@ GITHUB: Final = "github"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ignored:
-    """What need not agree with a recording: paths in bodies, and hosts that are left alone."""
+    """What need not agree with a recording: paths in bodies, patterns in texts, and hosts."""
 
     paths: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """How many tasks of each domain to draw, and with which seed.
+    """Which tasks of each domain are run: the first, as many drawn with a seed, or strong ones.
 
-    A `strong` one is read from the domain, and of size 0 it is the whole of it.
+    A `strong` sample is read from the domain, and of size 0 it is the whole of it.
     """
 
     size: int
     seed: int = 0
+    is_first: bool = False
     strong: bool = False
 
     def __str__(self) -> str:
         if self.strong:
-            return f"strong:{self.size}" if self.size else "strong"
-        return f"{self.size}@{self.seed}"
+            return f"{STRONG}:{self.size}" if self.size else STRONG
+        return f"{FIRST}{self.size}" if self.is_first else f"{self.size}@{self.seed}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,14 @@ class Resume:
     session: str
     retry: frozenset[Outcome] = frozenset()
     anyway: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compare:
+    """The session to compare with, and whether this one becomes it if there is none."""
+
+    session: str
+    create: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +146,7 @@ __all__ = (
     "read_approver",
     "read_budget",
     "read_choice",
+    "read_compare",
     "read_concurrency",
     "read_count",
     "read_days",
@@ -145,7 +156,7 @@ __all__ = (
     "read_keep",
     "read_natural",
     "read_reports",
-    "read_retry",
+    "read_resume",
     "read_sample",
     "read_scoring",
     "read_seconds",
@@ -159,6 +170,12 @@ AUTO: Final = "auto"
 ALL: Final = "all"
 NO_GATE: Final = "none"
 HOST: Final = "host:"
+TEXT: Final = "text:"
+FIRST: Final = "first:"
+STRONG: Final = "strong"
+CREATE: Final = ",create"
+RETRY: Final = "retry="
+ANYWAY: Final = "anyway"
 
 _VARIANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -178,12 +195,38 @@ def read_approver(text: str) -> str:
     raise ValueError(msg)
 
 
-def read_retry(text: str) -> frozenset[Outcome]:
-    """Read a comma list of outcomes whose runs are made again."""
-    words = [word for part in text.split(",") if (word := part.strip())]
-    if not words or any(word not in MAY_BE_AGAIN for word in words):
+def read_compare(text: str) -> Compare:
+    """Read a name or a path, and `,create` after it."""
+    session = text.removesuffix(CREATE)
+    if not session:
+        msg = f"{text}: write NAME{CREATE} or PATH{CREATE}"
+        raise ValueError(msg)
+    return Compare(session=session, create=session != text)
+
+
+def read_resume(text: str) -> Resume:
+    """Read a name or a path, and `,retry=OUTCOME+...` and `,anyway` after it, in any order."""
+    session, retry, anyway = text, frozenset[Outcome](), False
+    while True:
+        before, comma, word = session.rpartition(",")
+        if comma and word == ANYWAY:
+            anyway = True
+        elif comma and word.startswith(RETRY):
+            retry |= _read_outcomes(text, word.removeprefix(RETRY))
+        else:
+            break
+        session = before
+    if not session or session == ANYWAY or session.startswith(RETRY):
+        msg = f"{text}: name the session to resume first, such as last,{RETRY}error+timeout"
+        raise ValueError(msg)
+    return Resume(session=session, retry=retry, anyway=anyway)
+
+
+def _read_outcomes(text: str, outcomes: str) -> frozenset[Outcome]:
+    words = outcomes.split("+")
+    if any(word not in MAY_BE_AGAIN for word in words):
         msg = (
-            f"{text}: one or more of {','.join(MAY_BE_AGAIN)} expected\n"
+            f"{text}: {RETRY} takes one or more of {'+'.join(MAY_BE_AGAIN)}\n"
             f"{', '.join(sorted(ALWAYS_AGAIN))} are always made again"
         )
         raise ValueError(msg)
@@ -295,15 +338,15 @@ def read_seconds(text: str) -> float | None:
 
 
 def read_sample(text: str) -> Sample:
-    """Read `N`, `N@SEED`, `strong` or `strong:N`."""
-    strong = re.fullmatch(r"strong(?::([1-9][0-9]*))?", text)
+    """Read `N`, `N@SEED`, `first:N`, `strong` or `strong:N`."""
+    strong = re.fullmatch(rf"{STRONG}(?::([1-9][0-9]*))?", text)
     if strong:
         return Sample(size=int(strong[1] or 0), strong=True)
-    found = re.fullmatch(r"([0-9]+)(?:@([0-9]+))?", text)
-    if not found or int(found[1]) < 1:
-        msg = f"{text}: write N, N@SEED, strong or strong:N, such as 20 or 20@7"
+    found = re.fullmatch(r"(first:)?([0-9]+)(?:@([0-9]+))?", text)
+    if not found or int(found[2]) < 1 or (found[1] and found[3]):
+        msg = f"{text}: write N, N@SEED, first:N, strong or strong:N, such as 20, 20@7 or first:20"
         raise ValueError(msg)
-    return Sample(size=int(found[1]), seed=int(found[2] or 0))
+    return Sample(size=int(found[2]), seed=int(found[3] or 0), is_first=bool(found[1]))
 
 
 def read_tags(text: str) -> frozenset[str]:
@@ -361,14 +404,15 @@ def _report_target(text: str, formats: Collection[str]) -> ReportTarget:
 
 
 def read_ignored(texts: Sequence[str]) -> Ignored:
-    """Read paths of JSON, and hosts as `host:NAME` or `host:NAME:PORT`."""
+    """Read paths of JSON, patterns as `text:REGEX`, and hosts as `host:NAME[:PORT]`."""
     hosts = [text.removeprefix(HOST) for text in texts if text.startswith(HOST)]
     for host in hosts:
         if not host or any(sign in host for sign in "/ "):
             msg = f"{HOST}{host}: write host:NAME or host:NAME:PORT"
             raise ValueError(msg)
-    paths = [text for text in texts if not text.startswith(HOST)]
-    return Ignored(paths=tuple(paths), hosts=tuple(hosts))
+    patterns = [text.removeprefix(TEXT) for text in texts if text.startswith(TEXT)]
+    paths = [text for text in texts if not text.startswith((HOST, TEXT))]
+    return Ignored(paths=tuple(paths), patterns=tuple(patterns), hosts=tuple(hosts))
 
 
 def read_tool_address(words: Sequence[str]) -> tuple[str, str]:

@@ -26,7 +26,7 @@ class OptionSpec(NamedTuple):
     """An option of the command line, an ini value, or one setting that is both.
 
     `help` is that of the option, and empty where there is none; `ini` is that of the ini value,
-    likewise. An option with `metavar` takes a value, one without is a flag. `aliases` are other
+    likewise. `metavar` is what stands for the value of the option. `aliases` are other
     spellings of it, which are added elsewhere. `default` is the text of what holds where nothing
     is set, as a user would write it. `lines` holds where a value is a line, in which a backslash
     stays, and not a word as of a shell. `again` has no default: who adds an option must say it.
@@ -50,11 +50,6 @@ class OptionSpec(NamedTuple):
     @property
     def is_option(self) -> bool:
         return bool(self.help)
-
-    @property
-    def is_value(self) -> bool:
-        """Whether a value follows the option."""
-        return bool(self.metavar)
 
     @property
     def is_ini(self) -> bool:
@@ -109,13 +104,9 @@ TABLE: Final = (
     OptionSpec(
         name="sop_approver",
         again=SAME,
-        metavar="auto|deny|scripted:PATH",
-        help="who approves the steps that need it: nobody (auto), nobody ever (deny), or a file",
-        ini="who approves steps, as --sop-approver",
+        ini="who approves the steps that need it: auto (all are approved), deny (none is), or "
+        "scripted:PATH, a file of decisions",
         default=("auto",),
-    ),
-    OptionSpec(
-        name="sop_list", again=NO, help="list the domains found and exit, as `sopbench list` does"
     ),
     OptionSpec(
         name="sop_tags", again=NO, metavar="TAG,...", help="run only tasks that have one of these"
@@ -130,19 +121,15 @@ TABLE: Final = (
     OptionSpec(
         name="sop_sample",
         again=NO,
-        metavar="N[@SEED]",
-        help="run N tasks of each domain, drawn evenly over the expected answers (seed 0); "
-        "strong or strong:N takes those that `sopbench audit --mutants --write-sample` chose",
-    ),
-    OptionSpec(
-        name="sop_limit", again=NO, metavar="N", help="run only the first N tasks of each domain"
+        metavar="N[@SEED]|first:N|strong[:N]",
+        help="run N tasks of each domain, drawn evenly over the expected answers (seed 0), the "
+        "first N, or those that `sopbench audit --mutants --write-sample` chose (strong)",
     ),
     OptionSpec(
         name="sop_trials",
         again=OWN,
         metavar="K",
-        help="run each task K times, as K items",
-        ini="how often each task is run, as --sop-trials",
+        help="run each task K times, as K items (default: 1)",
         default=("1",),
     ),
     OptionSpec(
@@ -165,16 +152,13 @@ TABLE: Final = (
         metavar="off|record|only|auto",
         help="model traffic: record it; only replay what is recorded, and send nothing; auto: "
         "replay what is recorded, and record the rest",
-        ini="recorded model traffic, as --sop-replay",
         default=("off",),
     ),
     OptionSpec(
         name="sop_prices",
         again=SAME,
-        metavar="PATH|none",
-        help="reckon costs by this file of prices (TOML), or not at all (default: by genai-prices, "
-        "where it is installed)",
-        ini="by which prices costs are reckoned, as --sop-prices",
+        ini="a file of prices (TOML) by which costs are reckoned, or none (default: genai-prices, "
+        "if it is installed)",
     ),
     OptionSpec(
         name="sop_concurrency",
@@ -189,15 +173,14 @@ TABLE: Final = (
         again=SAME,
         metavar="SECONDS",
         help="seconds that one run may take (default: 600; 0: no limit)",
-        ini="seconds that one run may take, as --sop-timeout",
         default=("600",),
     ),
     OptionSpec(
         name="sop_retries",
         again=SAME,
         metavar="N",
-        help="make a run again, up to N times, that met a rate limit or a provider that was away",
-        ini="how often a run that ended as unavailable is made again, as --sop-retries",
+        help="make a run again, up to N times, that met a rate limit or a provider that was away "
+        "(default: 0)",
         default=("0",),
     ),
     OptionSpec(
@@ -213,8 +196,9 @@ TABLE: Final = (
         metavar="[DOMAIN:]NAME=VALUE[@AGENT]",
         repeatable=True,
         help="any other gate. At least: tsr, ecr, c_tsr, fields, field:NAME, field:*, "
-        "tool_accuracy, expected_calls, contract, grounded_tsr, tier_score; with trials also "
-        "task, pass_any, pass_all. At most: unavailable; with --sop-compare also lost, drop, p",
+        "tool_accuracy, expected_calls, contract, grounded_tsr, tier_score; with trials also task, "
+        "pass_any, pass_all. At most: unavailable; what is paid: cost, tokens, latency_p95 (of a run), "
+        "total_cost, total_tokens; with --sop-compare also lost, drop, p",
         ini="gates on other metrics, as --sop-gate",
     ),
     OptionSpec(
@@ -226,13 +210,9 @@ TABLE: Final = (
     OptionSpec(
         name="sop_compare",
         again=NO,
-        metavar="NAME|PATH",
-        help="compare with this saved session; the gates lost, drop and p can then decide",
-    ),
-    OptionSpec(
-        name="sop_compare_create",
-        again=NO,
-        help="with --sop-compare: where that session does not exist, make this one the baseline",
+        metavar="NAME|PATH[,create]",
+        help="compare with this saved session; the gates lost, drop and p can then decide; create: "
+        "if there is none, this session becomes it",
     ),
     OptionSpec(
         name="sop_report",
@@ -245,24 +225,10 @@ TABLE: Final = (
     OptionSpec(
         name="sop_resume",
         again=NO,
-        metavar="NAME|PATH",
-        help="take over the runs that this saved session has finished, and run the rest",
-    ),
-    OptionSpec(
-        name="sop_resume_retry",
-        again=NO,
-        metavar="OUTCOME,...",
-        help="with --sop-resume: make finished runs of these outcomes again (error,timeout)",
-    ),
-    OptionSpec(
-        name="sop_resume_anyway",
-        again=NO,
-        help="resume although the commit, uncommitted changes or some rows differ",
-    ),
-    OptionSpec(
-        name="sop_lookahead",
-        again=NO,
-        ini="how many runs may begin before their tests come (default: 8 x concurrency)",
+        metavar="NAME|PATH[,retry=OUTCOME+...][,anyway]",
+        help="take over the runs that this saved session has finished, and run the rest; retry: "
+        "make finished runs of these outcomes again (retry=error+timeout); anyway: although the "
+        "commit, uncommitted changes or some rows differ",
     ),
     OptionSpec(
         name="sop_paths",
@@ -307,28 +273,16 @@ TABLE: Final = (
         ini="the model that judges fields by a rubric (openai/MODEL), and its settings: KEY=VALUE",
     ),
     OptionSpec(
-        name="sop_judge_uncalibrated",
-        again=NO,
-        ini="what gates do that rest on a judge without a valid calibration: inconclusive or allow",
-        default=("inconclusive",),
-    ),
-    OptionSpec(
-        name="sop_judgements_dir",
+        name="sop_dir",
         again=SAME,
-        ini="where judgements are kept, so that none is paid for twice",
-        default=(".sop/judgements",),
+        ini="where sessions and judgements are kept, which git ignores",
+        default=(".sop",),
     ),
     OptionSpec(
-        name="sop_tasks_file",
+        name="sop_committed_dir",
         again=SAME,
-        ini="tasks that must pass or may fail",
-        default=("sop_tasks.toml",),
-    ),
-    OptionSpec(
-        name="sop_sessions_dir",
-        again=NO,
-        ini="where saved sessions are kept",
-        default=(".sop/sessions",),
+        ini="where sop_tasks.toml, sop_snapshots and sop_cassettes are, which git keeps",
+        default=(".",),
     ),
     OptionSpec(
         name="sop_keep_sessions",
@@ -361,35 +315,17 @@ TABLE: Final = (
         ini="what is written as *** everywhere: regular expressions, or env:NAME",
     ),
     OptionSpec(
-        name="sop_cassettes",
-        again=SAME,
-        ini="where recordings of model traffic are kept",
-        default=("sop_cassettes",),
-    ),
-    OptionSpec(
         name="sop_replay_ignore",
         again=SAME,
         lines=True,
         ini="what need not agree with a recording: paths of JSON (metadata.user, "
-        "messages[*].name), or host:NAME[:PORT], whose traffic is left alone",
-    ),
-    OptionSpec(
-        name="sop_replay_mask",
-        again=SAME,
-        lines=True,
-        ini="what need not agree with a recording inside of texts, such as a date in a prompt: "
-        "regular expressions",
+        "messages[*].name), text:REGEX for what matches inside of texts, or host:NAME[:PORT], "
+        "whose traffic is left alone",
     ),
     OptionSpec(
         name="sop_replay_max_age",
         again=SAME,
         ini="days after which a recording is too old to be replayed, such as 90",
-    ),
-    OptionSpec(
-        name="sop_snapshots_dir",
-        again=SAME,
-        ini="where approved trajectories are kept",
-        default=("sop_snapshots",),
     ),
     OptionSpec(
         name="sop_snapshot_rules",
@@ -400,12 +336,21 @@ TABLE: Final = (
 )
 """In the order of the reference page."""
 
+SESSIONS: Final = "sessions"
+JUDGEMENTS: Final = "judgements"
+"""What lies in `sop_dir`."""
+
+TASKS_FILE: Final = "sop_tasks.toml"
+SNAPSHOTS: Final = "sop_snapshots"
+CASSETTES: Final = "sop_cassettes"
+"""What lies in `sop_committed_dir`."""
+
 SPECS: Final = {spec.name: spec for spec in TABLE}
 
 VALUE_OPTIONS: Final = frozenset(
-    option for spec in TABLE if spec.is_value for option in (spec.option, *spec.aliases)
+    option for spec in TABLE if spec.is_option for option in (spec.option, *spec.aliases)
 )
 """Every option that a value follows, which pytest may take for a test path."""
 
-WAKING: Final = tuple(spec.name for spec in TABLE if spec.is_value)
-"""Options that ask for the plugin by being given; a flag says how, and asks for nothing."""
+WAKING: Final = tuple(spec.name for spec in TABLE if spec.is_option)
+"""Options that ask for the plugin by being given."""

@@ -25,7 +25,7 @@ class Mode:
         if harm is Harm.HANGS:
             if self.name == "main thread":
                 # Without a limit an agent that hangs does so for good, as its user asked.
-                return ("-osop_lookahead=0", f"--sop-timeout={TIME_LIMIT}")
+                return (f"--sop-timeout={TIME_LIMIT}",)
             return (*self.args, f"--sop-timeout={TIME_LIMIT}")
         limit = () if self.name == "main thread" else (f"--sop-timeout={GENEROUS}",)
         return (*self.args, *limit)

@@ -64,7 +64,7 @@ def _placed() -> Iterator[tuple[str, Fault]]:
         ("/dev/full", "full/sessions"), ("/proc", "full/sessions"), ("a file", "full/sessions"),
         ("nowhere/at/all", "full/sessions"), ("a file", "full"), ("/dev/null", "full/sessions"),
     ):  # fmt: skip
-        options = ("-o", "sop_sessions_dir=full/sessions/more")
+        options = ("-o", "sop_dir=full/sessions/more")
         name = f"in the way/{what.replace('/', ' ').strip()} at {place}"
         yield name, Fault(before=(what, place), options=options)
     full = {"GITHUB_STEP_SUMMARY": "/dev/full"}

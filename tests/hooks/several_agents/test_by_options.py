@@ -75,7 +75,7 @@ def test_one_agent_has_the_ids_that_it_always_had(pytester: pytest.Pytester) -> 
         pytest.param(("lab::T_02",), 2, id="a-task-by-all"),
         pytest.param((LAB, "-k", "loses_second"), 6, id="one-agent"),
         pytest.param((LAB, "-k", "[right]"), 6, id="one-agent-by-its-brackets"),
-        pytest.param((LAB, "--sop-limit=2"), 4, id="the-first-tasks"),
+        pytest.param((LAB, "--sop-sample=first:2"), 4, id="the-first-tasks"),
         pytest.param((LAB, "--sop-sample=2"), 4, id="a-sample"),
     ],
 )

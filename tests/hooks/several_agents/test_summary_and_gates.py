@@ -46,9 +46,9 @@ def test_one_agent_has_no_leaderboard(pytester: pytest.Pytester) -> None:
 
 
 def test_a_selection_is_told_of_once(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest(LAB, *BOTH, "--sop-limit=3", "--tb=no")
+    result = pytester.runpytest(LAB, *BOTH, "--sop-sample=first:3", "--tb=no")
 
-    result.stdout.fnmatch_lines(["select 3 of 6 tasks of lab", "       by --sop-limit=3"])
+    result.stdout.fnmatch_lines(["select 3 of 6 tasks of lab", "       by --sop-sample=first:3"])
 
 
 def test_a_pair_is_not_compared_where_a_run_of_one_agent_was_taken_away(

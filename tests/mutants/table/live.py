@@ -188,8 +188,8 @@ MUTANTS = (
     Mutant(
         "baseline/missing-is-no-error",
         "Baseline._read",
-        "        if self._saved is None and not self._sop.options.compare_create:",
-        "        if self._saved is None and self._sop.options.compare_create is None:",
+        "        if self._saved is None and not options.compare.create:",
+        "        if self._saved is None and options.compare.create is None:",
         (f"{_BASELINES}it_is_an_error_that_says_how_to_make_one",),
         "A misspelled baseline is compared with nothing, and the session passes.",
     ),

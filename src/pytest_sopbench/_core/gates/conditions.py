@@ -20,7 +20,7 @@ from pytest_sopbench._core.comparing.comparison import (
     SessionComparison,
 )
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.metrics.metric import METRICS, About, Metric, percent
+from pytest_sopbench._core.metrics.metric import METRICS, PAID, About, Metric, percent
 from pytest_sopbench._core.metrics.summary import EMPTY, UNAVAILABLE_SHARE, Summary
 from pytest_sopbench._core.model.agent_labels import named_agents
 from pytest_sopbench._core.model.task import agent_of
@@ -223,7 +223,7 @@ class GateVerdict:
 
 def gate_metrics() -> Mapping[str, Metric]:
     """Return the metrics that a gate may bound, by the name of the gate."""
-    return {metric.gate: metric for metric in METRICS.values() if metric.gate}
+    return {**{metric.gate: metric for metric in METRICS.values() if metric.gate}, **PAID}
 
 
 def gate_names() -> tuple[str, ...]:
@@ -385,7 +385,7 @@ def _verdict(spec: GateSpec, summary: Summary, *, where: str, doubts: GateBlocke
     value = part / whole if whole else None
     if spec.name != UNAVAILABLE and doubts.unmeasured(where):
         value = None
-    if metric is not None and metric.measured(summary).fault:
+    if metric is not None and (metric.measured(summary).fault or metric.is_unknown(summary)):
         value = None
     got = "n/a" if value is None else metric.text(value) if metric is not None else percent(value)
     if of_tasks and value is not None:
@@ -419,7 +419,7 @@ def _open(metric: Metric, summary: Summary) -> str:
     if metric.of_trials and not summary.trials_by:
         # Of one try nothing can be said but how often it was right, which TSR says.
         return "each task was run once (--sop-trials)"
-    return metric.measured(summary).lacks
+    return metric.lacks(summary)
 
 
 def no_runs(runs: int) -> str:
@@ -682,6 +682,9 @@ def read_gate(text: str, outside: Mapping[str, str] = MappingProxyType({})) -> G
     metric = gate_metrics().get(name)
     unit = metric.unit if metric is not None else ""
     value = _amount(text, bound, unit) if unit else _rate(text, bound)
+    if name in PAID and value < 0:
+        msg = f"{text}: nothing costs less than 0 {unit}"
+        raise ValueError(msg)
     if name == P and not value:
         msg = f"{text}: a probability above 0 expected, such as 0.05"
         raise ValueError(msg)
@@ -784,8 +787,8 @@ def _missed(
 
 
 def _asked(spec: GateSpec, summaries: Mapping[str, Summary], agents: Agents) -> Iterator[str]:
-    """Yield the groups of runs of which a gate is asked; what others tolerate asks nothing."""
-    if spec.name == UNAVAILABLE:
+    """Yield the groups whose misses a gate bounds; what is paid or tolerated bounds none."""
+    if spec.name == UNAVAILABLE or spec.name in PAID:
         return
     for _, groups in places_of(spec, summaries, agents):
         if spec.name in COMPARISON_GATES or gates_at(spec, groups, summaries):

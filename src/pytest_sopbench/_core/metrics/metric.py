@@ -38,6 +38,7 @@ class About(StrEnum):
     RULES = "rules"
     BOTH = "answers and rules"
     CALLS = "calls"
+    CONSUMPTION = "consumption"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,6 +81,8 @@ class Metric:
         needs: what a domain must have for it to be measured.
         parts: into how many parts a run is counted, where it may be worth a part of one.
         about: what it tells of a run. What may fail is left out accordingly.
+        unknown: why its value is unknown, for the metrics of the plugin of what a run may not tell.
+        is_mean: whether it is a mean over runs, and not one value of all of them.
         source: the package and the entry point that it comes from; empty for those of the plugin.
     """
 
@@ -103,6 +106,8 @@ class Metric:
     needs: Literal["", "contract", "document", "expected calls"] = ""
     parts: int = 1
     about: About = About.ANSWERS
+    unknown: Callable[[Summary], str] | None = None
+    is_mean: bool = True
     source: str = ""
 
     def says(self, run: RunRecord) -> float | None:
@@ -128,6 +133,14 @@ class Metric:
         measured = self.measured(summary)
         return measured.total, measured.known
 
+    def lacks(self, summary: Summary) -> str:
+        """Return why nobody can tell its value, or nothing."""
+        return self.unknown(summary) if self.unknown is not None else self.measured(summary).lacks
+
+    def is_unknown(self, summary: Summary) -> bool:
+        """Tell whether a part of what is added up is unknown, so that the sum is."""
+        return self.unknown is not None and bool(self.unknown(summary))
+
     def rate(self, summary: Summary) -> float | None:
         """Return its value; `None` where there is nothing to divide, or nobody can tell."""
         return None if self.measured(summary).fault else summary.rate(*self.divided(summary))
@@ -140,12 +153,17 @@ class Metric:
 
     def text(self, value: float) -> str:
         """Write a value so that two that differ are not printed alike beside a bound."""
-        return f"{value:.4g} {self.unit}" if self.unit else percent(value)
+        if not self.unit:
+            return percent(value)
+        digits = 4 if abs(value) < 1000 else 10  # noqa: PLR2004 - 12,345 tokens are not 1.2e+04
+        return f"{value:.{digits}g} {self.unit}"
 
     def counted(self, part: float, whole: int) -> str:
         """Write what was divided by what: `5 of 6`, or `16 calls in 6 runs`."""
+        if not self.is_mean:
+            return f"{self.text(part)} of all runs"
         if self.unit:
-            return f"{part:.6g} {self.unit} in {whole} {'run' if whole == 1 else 'runs'}"
+            return f"{part:.10g} {self.unit} in {whole} {'run' if whole == 1 else 'runs'}"
         if self.parts == 1:
             return f"{part:.6g} of {whole}"
         return f"{part / self.parts:g} of {whole // self.parts}"
@@ -356,6 +374,89 @@ _IN_ORDER: Final[Sequence[Metric]] = (
         of_trials=True,
     ),
 )
+
+
+def _amount(summary: Summary, *names: str) -> float:
+    return sum(summary.usage[name].total for name in names if name in summary.usage)
+
+
+def _unknown(summary: Summary, *names: str) -> str:
+    """Say how many runs have not told what they used; what one run hides may be all of it."""
+    known = min(summary.usage[name].known if name in summary.usage else 0 for name in names)
+    silent = summary.runs - known
+    if not silent:
+        return ""
+    what = "cost" if names == _COST else "tokens"
+    return (
+        f"the {what} of {silent} of {summary.runs} runs {'is' if what == 'cost' else 'are'} unknown"
+    )
+
+
+def _untimed(summary: Summary) -> str:
+    silent = summary.runs - len(summary.durations)
+    return f"{silent} of {summary.runs} runs left no duration" if silent else ""
+
+
+_COST: Final = ("cost_usd",)
+_TOKENS: Final = ("input_tokens", "output_tokens")
+
+
+def _one(summary: Summary) -> int:
+    return min(summary.runs, 1)
+
+
+_PAID: Final[Sequence[Metric]] = (
+    Metric(
+        name="cost",
+        label="cost per run",
+        unit="USD",
+        counts=lambda summary: (_amount(summary, *_COST), summary.runs),
+        unknown=lambda summary: _unknown(summary, *_COST),
+        gate="cost",
+    ),
+    Metric(
+        name="total_cost",
+        label="cost in all",
+        unit="USD",
+        counts=lambda summary: (_amount(summary, *_COST), _one(summary)),
+        unknown=lambda summary: _unknown(summary, *_COST),
+        is_mean=False,
+        gate="total_cost",
+    ),
+    Metric(
+        name="tokens",
+        label="tokens per run",
+        unit="tokens",
+        counts=lambda summary: (_amount(summary, *_TOKENS), summary.runs),
+        unknown=lambda summary: _unknown(summary, *_TOKENS),
+        gate="tokens",
+    ),
+    Metric(
+        name="total_tokens",
+        label="tokens in all",
+        unit="tokens",
+        counts=lambda summary: (_amount(summary, *_TOKENS), _one(summary)),
+        unknown=lambda summary: _unknown(summary, *_TOKENS),
+        is_mean=False,
+        gate="total_tokens",
+    ),
+    Metric(
+        name="latency_p95",
+        label="latency p95",
+        unit="s",
+        counts=lambda summary: (summary.latency_p95 or 0, min(len(summary.durations), 1)),
+        unknown=_untimed,
+        is_mean=False,
+        gate="latency_p95",
+        nothing="no run left a duration",
+    ),
+)
+
+PAID: Final = {
+    metric.gate: replace(metric, better="lower", judged=False, about=About.CONSUMPTION)
+    for metric in _PAID
+}
+"""What one pays for runs, by the name of the gate; the summary has its own lines of it."""
 
 METRICS: Final[dict[str, Metric]] = {metric.name: metric for metric in _IN_ORDER}
 """Every metric by its name, in the order in which they are shown; those of packages stand last."""

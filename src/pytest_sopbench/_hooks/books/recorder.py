@@ -48,7 +48,7 @@ from .worker_crashes import WorkerCrashes, give_back, leave_out
 
 AWAY: Final = (
     "the provider was not available: a rate limit, or it is away\n"
-    "--sop-retries=3 (or sop_retries) makes such runs again after a wait, and "
+    "--sop-retries=3 makes such runs again after a wait, and "
     "--sop-concurrency=auto\nfinds out how many runs at once it bears"
 )
 

@@ -52,7 +52,7 @@ def named_agents(sop: SopSession) -> Mapping[str, str]:
 
 
 START_ANEW: Final = "leave --sop-resume out to run all tasks anew"
-SAY_ANYWAY: Final = "with --sop-resume-anyway it is taken over all the same, and recorded"
+SAY_ANYWAY: Final = "with ,anyway after the name it is taken over all the same, and recorded"
 
 
 class Resumption:
@@ -266,7 +266,7 @@ class Resumption:
         changed = list(self._changed_tasks(active))
         if changed:
             said = f"the rows of {some_names(changed)} have changed"
-            self._accept([said], "with --sop-resume-anyway these tasks are run anew")
+            self._accept([said], "with ,anyway after the name these tasks are run anew")
             self._changed.update(changed)
             for key in changed:
                 del self.taken.lines[key]

@@ -266,13 +266,13 @@ def _options(sop: SopSession) -> SessionOptions:
 def _beside(sop: SopSession) -> SessionOptions:
     """Return what `sopbench gate` needs to decide as the session itself did."""
     # A later session takes the name of the last one for its own.
-    baseline = sop.options.compare if sop.options.compare != LAST else None
+    baseline = sop.options.compare.session if sop.options.compare else ""
     return replace(
         sop.recorded,
         failures=sop.failures,
         # Also of a session without gates, and of a shard: gates may be asked of the file later.
         not_evaluated=deselection_reason(sop),
-        compare=sop.recorded.compare or baseline or "",
+        compare=sop.recorded.compare or (baseline if baseline != LAST else ""),
         broken=tuple(sop.broken),
     )
 

@@ -163,19 +163,17 @@ class Agents:
         """Who approves steps where the project has no fixture of its own for it.
 
         Raises:
-            pytest.UsageError: the file of `--sop-approver` cannot be used.
+            pytest.UsageError: the file of `sop_approver` cannot be used.
         """
         kind, _, path = self._sop.options.approver.partition(":")
         if kind != SCRIPTED:
             return deny_all if kind == DENY else approve_all
-        typed = self._sop.config.getoption("sop_approver") is not None
-        folder = self._sop.config.invocation_params.dir if typed else self._sop.config.rootpath
         try:
             from pytest_sopbench._loading.load import read_script  # noqa: PLC0415 - only where approvals are scripted
 
-            return read_script(folder / from_home(path))
+            return read_script(self._sop.config.rootpath / from_home(path))
         except SopbenchError as error:
-            msg = f"--sop-approver: {error}"
+            msg = f"sop_approver: {error}"
             raise pytest.UsageError(msg) from None
 
     def check_approver(self) -> None:

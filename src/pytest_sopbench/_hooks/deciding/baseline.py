@@ -51,8 +51,9 @@ class Baseline:
             pytest.UsageError: as `_read`, or none of several agents is in both.
         """
         self._read()
-        if self._saved is not None:
-            self._check_agents(self._saved, str(self._sop.options.compare))
+        compare = self._sop.options.compare
+        if self._saved is not None and compare is not None:
+            self._check_agents(self._saved, compare.session)
 
     def _read(self) -> None:
         """Read what `--sop-compare` names.
@@ -60,10 +61,11 @@ class Baseline:
         Raises:
             pytest.UsageError: there is no such session, or it is none to compare with.
         """
-        value = self._sop.options.compare
+        options = self._sop.options
         self._check_beside()
-        if value is None:
+        if options.compare is None:
             return
+        value = options.compare.session
         try:
             path = self._path(value)
             # `last` is withdrawn while this session runs, and leads where it led.
@@ -75,14 +77,14 @@ class Baseline:
         if self._saved is not None and path == last_path(self._sop.options.sessions_dir):
             # A later session takes that name for its own.
             self._sop.recorded = replace(self._sop.recorded, compare=self._saved.path.stem)
-        if self._saved is None and not self._sop.options.compare_create:
+        if self._saved is None and not options.compare.create:
             shown = self._sop.shown(path)
             msg = f"--sop-compare={value}: there is no {shown}\n{_how_to_make(value)}"
             raise pytest.UsageError(msg)
         if self._saved is None:
             from pytest_sopbench._hooks.session.session import check_writable  # noqa: PLC0415 - only where a baseline is made
 
-            check_writable(self._sop, "--sop-compare-create", path)
+            check_writable(self._sop, "--sop-compare", path)
         if self._saved is not None and shard_of(self._saved) is not None:
             msg = (
                 f"--sop-compare={value}: a shard is a part of the tasks, and no baseline\n"
@@ -112,9 +114,6 @@ class Baseline:
                 "--sop-shard: a part of the tasks cannot be compared\n"
                 "leave --sop-compare out; after sopbench merge, compare with sopbench compare"
             )
-            raise pytest.UsageError(msg)
-        if options.compare is None and options.compare_create:
-            msg = "--sop-compare-create: which one? give --sop-compare=NAME or a path beside it"
             raise pytest.UsageError(msg)
         if options.compare is None and typed and asked:
             msg = (
@@ -146,10 +145,10 @@ class Baseline:
 
         `refused` says why it may not, or nothing.
         """
-        value = self._sop.options.compare
-        if value is None or not self.is_missing:
+        compare = self._sop.options.compare
+        if compare is None or not self.is_missing:
             return
-        path = self._path(value)
+        path = self._path(compare.session)
         shown = self._sop.shown(path)
         unrun = sum(one.outcome is Outcome.NOT_RUN for one in planned_records(current))
         unrun_text = f"{unrun} runs were never started" if unrun else ""
@@ -175,5 +174,5 @@ class Baseline:
 def _how_to_make(value: str) -> str:
     return (
         f"make a baseline where all is well: run with --sop-save={value},\n"
-        "or with --sop-compare-create beside this option"
+        f"or with --sop-compare={value},create"
     )

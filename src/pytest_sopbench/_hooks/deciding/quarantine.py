@@ -57,7 +57,7 @@ class Quarantine:
         Raises:
             pytest.UsageError: it cannot be used.
         """
-        if not self.path.exists() and not self._sop.options.names_tasks_file:
+        if not self.path.exists():
             return
         try:
             from pytest_sopbench._loading.quarantine_file import read_tasks_file  # noqa: PLC0415 - only where tasks are quarantined

@@ -340,7 +340,7 @@ def header_lines(sop: SopSession) -> Iterator[str]:
         others = len(active.domain.warnings) - len(active.domain.notices)
         if others:
             told = counted(others, "warning")
-            yield f"sop: {active.domain.name}: {told}; --sop-list -v shows them"
+            yield f"sop: {active.domain.name}: {told}; sopbench list -v shows them"
         found = saved_summary(active.domain, sop.config.rootpath)
         if has_faults(found):
             yield f"sop: {active.domain.name}: audit: {found}"

@@ -26,7 +26,7 @@ from pytest_sopbench._hooks.replaying import OUTPUT, TAPES
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._replay.tape.exchange import host_lines, show_path
 from pytest_sopbench._reports.text import counted, money, one_line
-from pytest_sopbench._settings.readers import HOST
+from pytest_sopbench._settings.readers import HOST, TEXT
 
 from .before import Stock, check_stock, stock_lines
 from .tapes import Tapes
@@ -189,19 +189,17 @@ class ReplayTotals:
         replay = self._sop.options.replay
         hosts = (f"{HOST}{host}" for host in replay.hosts)
         ignored = dict.fromkeys((*map(show_path, replay.ignored), *hosts, *self._ignore))
-        masked = dict.fromkeys((*(one.source for one in replay.changing), *self._mask))
+        masked = (*(one.source for one in replay.changing), *self._mask)
+        patterns = (f"{TEXT}{one}" for one in masked)
+        entries = dict.fromkeys((*ignored, *patterns))
         is_toml = self._sop.config.inipath is not None and (
             self._sop.config.inipath.suffix == ".toml"
         )
-        for name, entries, news in (
-            ("sop_replay_ignore", ignored, self._ignore),
-            ("sop_replay_mask", masked, self._mask),
-        ):
-            if news and is_toml:
-                yield f"{name} = [{', '.join(map(_toml, entries))}]"
-            elif news:
-                yield f"{name} ="
-                yield from (f"    {entry}" for entry in entries)
+        if is_toml:
+            yield f"sop_replay_ignore = [{', '.join(map(_toml, entries))}]"
+        else:
+            yield "sop_replay_ignore ="
+            yield from (f"    {entry}" for entry in entries)
 
     def _record_lines(self) -> Iterator[str]:
         folder = self._sop.shown(self._sop.options.replay.folder)

@@ -179,9 +179,7 @@ def pace_of(config: pytest.Config, options: Options) -> Pace:
     limit = _limit(config, options)
     direct = limit.highest == 1 and options.timeout is None
     # One run at a time begins when its test asks, as a test's own code would do it.
-    ahead = options.lookahead
-    if ahead is None:
-        ahead = AHEAD * limit.highest if limit.highest > 1 else 0
+    ahead = AHEAD * limit.highest if limit.highest > 1 else 0
     if _stops_early(config) or (options.budget.usd is not None and hasattr(config, "workerinput")):
         # What is begun beyond the test that ends the session is paid for in vain, and what a
         # worker has spent the controller learns in the order of the tests.
@@ -341,16 +339,17 @@ def choose(domain: Domain, options: Options, named: frozenset[str]) -> tuple[int
 def select(domain: Domain, options: Options, pool: Sequence[int]) -> tuple[int, ...]:
     """Return the positions of the selected tasks, in the order of the rows.
 
-    The shard takes its part of the pool; a sample is drawn of that, and the limit cuts it.
+    The shard takes its part of the pool; a sample is taken of that.
     """
     positions: Iterable[int] = pool
     shard = options.shard
     if shard is not None:
         ids = domain.task_ids
         positions = [one for one in pool if shard_number(ids[one], shard.count) == shard.number]
-    if options.sample is not None:
-        positions = _sampled(domain, positions, options.sample)
-    return tuple(positions)[: options.limit]
+    sample = options.sample
+    if sample is not None and not sample.is_first:
+        positions = _sampled(domain, positions, sample)
+    return tuple(positions)[: sample.size if sample else None]
 
 
 def _sampled(domain: Domain, positions: Iterable[int], sample: Sample) -> list[int]:

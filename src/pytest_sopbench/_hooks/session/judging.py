@@ -41,7 +41,6 @@ def judging_of(config: pytest.Config, options: Options) -> Judging:
             folder=options.judgements_dir,
             mask=options.redaction.text,
             log_name=log_name_of(config),
-            uncalibrated=options.judge_uncalibrated,
         )
     return config.stash[_JUDGING]
 

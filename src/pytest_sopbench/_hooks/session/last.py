@@ -20,7 +20,7 @@ from pytest_sopbench._hooks.settings.strictness import typed_words
 from pytest_sopbench._sessions.folder.paths import SUFFIX, own_name
 from pytest_sopbench._sessions.folder.pointer import Withdrawal
 from pytest_sopbench._settings.project_file import from_home
-from pytest_sopbench._settings.table import AGENT_OPTION, SPECS
+from pytest_sopbench._settings.table import AGENT_OPTION, SESSIONS, SPECS
 
 from .session import SESSION, is_narrowed
 
@@ -28,7 +28,7 @@ _BEGUN = pytest.StashKey["BegunSession"]()
 _WITHDRAWAL = pytest.StashKey[Withdrawal]()
 _LISTINGS = (
     *("collectonly", "setupplan", "showfixtures", "show_fixtures_per_test"),
-    *("help", "version", "markers", "cacheshow", "sop_list"),
+    *("help", "version", "markers", "cacheshow"),
 )
 """Options with which pytest runs no test, as it calls them itself."""
 _TESTS_RAN = frozenset({pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED})
@@ -47,8 +47,8 @@ def begun_session(config: pytest.Config) -> BegunSession:
     if known is not None:
         return known
     identity = secrets.token_hex(8)
-    words = ini_values(config, "sop_sessions_dir") or SPECS["sop_sessions_dir"].default
-    folder = config.rootpath / from_home(words[0])
+    words = ini_values(config, "sop_dir") or SPECS["sop_dir"].default
+    folder = config.rootpath / from_home(words[0]) / SESSIONS
     file = folder / f"{own_name(datetime.now(UTC), identity)}{SUFFIX}"
     begun = config.stash[_BEGUN] = BegunSession(identity, file)
     return begun

@@ -18,8 +18,22 @@ from pytest_sopbench._reports.pages.formats import format_names
 from pytest_sopbench._settings import readers
 from pytest_sopbench._settings.extensions import load_metrics
 from pytest_sopbench._settings.project_file import from_home
-from pytest_sopbench._settings.readers import GivenAgent, ReportTarget, Resume, Sample, Shard
-from pytest_sopbench._settings.table import SPECS
+from pytest_sopbench._settings.readers import (
+    Compare,
+    GivenAgent,
+    ReportTarget,
+    Resume,
+    Sample,
+    Shard,
+)
+from pytest_sopbench._settings.table import (
+    CASSETTES,
+    JUDGEMENTS,
+    SESSIONS,
+    SNAPSHOTS,
+    SPECS,
+    TASKS_FILE,
+)
 
 from .asked import domain_paths, given_agents, read_asked_domains, types_agents
 from .hidden import Hidden, read_hidden
@@ -43,14 +57,12 @@ class Options:
     are among `domains`. `agents` are those of the command line, else of the configuration;
     `types_agents` tells that they were typed with this command, and not set in `addopts`.
     `types_gate` tells that a gate came with this session, and not with the configuration.
-    `judge` are the words of `sop_judge`, which mean something where a field has a judge;
-    `judge_uncalibrated` is `inconclusive` or `allow`. `junit_misses` is `failure` or `skipped`,
+    `judge` are the words of `sop_judge`, which mean something if a field has a judge.
+    `junit_misses` is `failure` or `skipped`,
     `contract` is `report`, `off` or `enforce`, `traces` is `failed`, `all` or `none`. `concurrency`
     counts the runs in flight of all processes together, `None` is one per process. `timeout` and
-    `comparer_timeout` are in seconds, `None` is no limit. `names_tasks_file` tells that the
-    configuration names the tasks file, so that it must be there. `lookahead` is `None` where it
-    follows from the concurrency. `keep_sessions` is `None` where all are kept. `prices` is a file,
-    or one of `PRICE_WORDS`.
+    `comparer_timeout` are in seconds, `None` is no limit. `keep_sessions` is `None` if
+    all are kept. `prices` is a file, or one of `PRICE_WORDS`.
     """
 
     domains: tuple[str, ...]
@@ -64,7 +76,6 @@ class Options:
     variants: tuple[str, ...]
     budget: Budget
     prices: Path | str
-    limit: int | None
     sample: Sample | None
     tags: frozenset[str]
     shard: Shard | None
@@ -72,11 +83,9 @@ class Options:
     types_gate: bool
     save: str | None
     resume: Resume | None
-    compare: str | None
-    compare_create: bool
+    compare: Compare | None
     reports: tuple[ReportTarget, ...]
     tasks_file: Path
-    names_tasks_file: bool
     paths: tuple[Path, ...]
     trusted: tuple[Path, ...]
     sessions_dir: Path
@@ -85,13 +94,11 @@ class Options:
     tool_address: tuple[str, str]
     concurrency: int | Literal["auto"] | None
     timeout: float | None
-    lookahead: int | None
     retries: int
     scoring: Scoring
     unavailable: frozenset[str]
     comparer_timeout: float | None
     judge: tuple[str, ...]
-    judge_uncalibrated: str
     judgements_dir: Path
     junit_misses: str
     contract: str
@@ -114,7 +121,6 @@ class Options:
             ("--sop-tags", ",".join(sorted(self.tags)) or None),
             ("--sop-shard", str(shard) if shard else None),
             ("--sop-sample", str(sample) if sample else None),
-            ("--sop-limit", self.limit),
         )
         return tuple(f"{name}={value}" for name, value in parts if value is not None)
 
@@ -141,6 +147,11 @@ def read_options(config: pytest.Config) -> Options:
         tool_address = readers.read_tool_address(_words(config, "sop_tool_address"))
     with refusing("sop_snapshot_rules", ": "):
         snapshot_rules = readers.read_snapshot_rules(_words(config, "sop_snapshot_rules"))
+    ignored, committed = _folder(config, "sop_dir"), _folder(config, "sop_committed_dir")
+    if not committed.is_dir():
+        # What a slip in the name would lose are tasks that must pass.
+        msg = f"sop_committed_dir: there is no folder {committed}\nmake it, or correct its name"
+        raise pytest.UsageError(msg)
     options = Options(
         domains=asked.every,
         typed_domains=asked.typed,
@@ -153,42 +164,37 @@ def read_options(config: pytest.Config) -> Options:
         variants=_read(config, "sop_variants", readers.read_variants) or (),
         budget=budget,
         prices=_prices(config),
-        limit=_read(config, "sop_limit", readers.read_count),
         sample=_read(config, "sop_sample", readers.read_sample),
         tags=_read(config, "sop_tags", readers.read_tags) or frozenset(),
         shard=_read(config, "sop_shard", Shard.read),
         gates=_gates(config),
         types_gate=types_gate(config),
         save=config.getoption("sop_save"),
-        resume=_resume(config),
-        compare=config.getoption("sop_compare"),
-        compare_create=bool(config.getoption("sop_compare_create")),
+        resume=_read(config, "sop_resume", readers.read_resume),
+        compare=_read(config, "sop_compare", readers.read_compare),
         reports=reports,
-        tasks_file=_folders(config, "sop_tasks_file")[0],
-        names_tasks_file=bool(ini_values(config, "sop_tasks_file")),
+        tasks_file=committed / TASKS_FILE,
         paths=domain_paths(config),
         trusted=_folders(config, "sop_trust"),
-        sessions_dir=_folders(config, "sop_sessions_dir")[0],
+        sessions_dir=ignored / SESSIONS,
         keep_sessions=_required(config, "sop_keep_sessions", readers.read_keep),
         max_calls=_required(config, "sop_max_calls", readers.read_count),
         tool_address=tool_address,
         concurrency=_read(config, "sop_concurrency", readers.read_concurrency),
         timeout=_required(config, "sop_timeout", readers.read_seconds),
-        lookahead=_read(config, "sop_lookahead", readers.read_natural),
         retries=_required(config, "sop_retries", readers.read_natural),
         scoring=_required(config, "sop_scoring", readers.read_scoring),
         unavailable=frozenset(ini_values(config, "sop_unavailable_exceptions")),
         comparer_timeout=_required(config, "sop_comparer_timeout", readers.read_seconds),
         judge=ini_values(config, "sop_judge"),
-        judge_uncalibrated=_choice(config, "sop_judge_uncalibrated", "inconclusive", "allow"),
-        judgements_dir=_folders(config, "sop_judgements_dir")[0],
+        judgements_dir=ignored / JUDGEMENTS,
         junit_misses=_choice(config, "sop_junit_misses", "failure", "skipped"),
         contract=_choice(config, "sop_contract", "report", "off", "enforce"),
         traces=_choice(config, "sop_traces", "failed", "all", "none"),
         hidden=hidden,
-        snapshots_dir=_folders(config, "sop_snapshots_dir")[0],
+        snapshots_dir=committed / SNAPSHOTS,
         snapshot_rules=snapshot_rules,
-        replay=_replay(config),
+        replay=_replay(config, committed / CASSETTES),
     )
     typed = {config.getoption("sop_fail_under"), *(config.getoption("sop_gate") or ())}
     if options.shard is not None and typed - {None, "none"}:
@@ -236,28 +242,13 @@ def _choice(config: pytest.Config, name: str, *words: str) -> str:
     return _required(config, name, readers.read_choice(*words))
 
 
-def _replay(config: pytest.Config) -> Replay:
+def _replay(config: pytest.Config, folder: Path) -> Replay:
     return replay_of(
         _choice(config, "sop_replay", "off", "record", "only", "auto"),
-        _folders(config, "sop_cassettes")[0],
+        folder,
         _words(config, "sop_replay_ignore"),
-        _words(config, "sop_replay_mask"),
         _read(config, "sop_replay_max_age", readers.read_days),
     )
-
-
-def _resume(config: pytest.Config) -> Resume | None:
-    """Return which session to resume, and how; the latter means nothing without the former."""
-    session: str | None = config.getoption("sop_resume")
-    retry = _read(config, "sop_resume_retry", readers.read_retry)
-    anyway = bool(config.getoption("sop_resume_anyway"))
-    if session is not None:
-        return Resume(session=session, retry=retry or frozenset(), anyway=anyway)
-    for name, given in (("--sop-resume-retry", retry), ("--sop-resume-anyway", anyway)):
-        if given:
-            msg = f"{name}: say with --sop-resume=NAME which session to resume"
-            raise pytest.UsageError(msg)
-    return None
 
 
 def _gates(config: pytest.Config) -> tuple[GateSpec, ...]:
@@ -269,11 +260,11 @@ def _gates(config: pytest.Config) -> tuple[GateSpec, ...]:
 
 
 def replaced_gates(config: pytest.Config) -> Iterator[str]:
-    """Say which gates of the configuration are not asked, since others were typed."""
+    """Say which gates of the configuration are not checked, since others were typed."""
     typed = config.getoption("sop_gate") or ()
     left_out = [gate for gate in ini_values(config, "sop_gate") if gate not in typed]
     if typed and left_out:
-        yield f"of the configuration, not asked: {' '.join(left_out)} (--sop-gate replaces them)"
+        yield f"of the configuration, not checked: {' '.join(left_out)} (--sop-gate replaces them)"
 
 
 def _prices(config: pytest.Config) -> Path | str:
@@ -282,9 +273,11 @@ def _prices(config: pytest.Config) -> Path | str:
     text = one_word(config, source, texts) if texts else ""
     if text in PRICE_WORDS:
         return text
-    typed = source == SPECS["sop_prices"].option
-    # A typed path is one of where it is typed, one of the configuration is one of the project.
-    return (config.invocation_params.dir if typed else config.rootpath) / from_home(text)
+    return config.rootpath / from_home(text)
+
+
+def _folder(config: pytest.Config, name: str) -> Path:
+    return config.rootpath / from_home(one_word(config, *_set_by(config, name)))
 
 
 def _folders(config: pytest.Config, name: str) -> tuple[Path, ...]:

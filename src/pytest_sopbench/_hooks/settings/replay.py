@@ -52,7 +52,6 @@ def replay_of(
     mode: str,
     folder: Path,
     ignored: tuple[str, ...],
-    masked: tuple[str, ...],
     max_age: int | None,
 ) -> Replay:
     """Check what was set.
@@ -68,7 +67,7 @@ def replay_of(
         folder=folder,
         ignored=paths,
         hosts=read.hosts,
-        changing=tuple(compiled("sop_replay_mask", one) for one in masked),
+        changing=tuple(compiled("sop_replay_ignore", one) for one in read.patterns),
         max_age=max_age,
     )
 

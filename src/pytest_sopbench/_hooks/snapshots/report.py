@@ -3,7 +3,7 @@
 A snapshot is left over when its domain has no such task. That is known without running a test,
 so one that fails before it compares never makes its snapshot look unused. It is looked for only
 where every task of the domain was left in the session, whatever takes tasks away: `-k`, `--lf`,
-node ids, `--sop-limit`, shards.
+node ids, `--sop-sample`, shards.
 """
 
 from __future__ import annotations

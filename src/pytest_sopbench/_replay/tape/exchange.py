@@ -394,7 +394,7 @@ def redaction_of(sent: frozenset[str]) -> Redaction:
 IGNORED: Final = "ignored"
 MASKED: Final = "masked"
 CHANGING: Final = "<changing>"
-"""What stands for what `sop_replay_mask` matches; it is no secret, and no mark of one."""
+"""What stands for text that `sop_replay_ignore` leaves out; it is no secret, and no mark of one."""
 
 _EXACT: Final = 2**53
 _loads = json.loads

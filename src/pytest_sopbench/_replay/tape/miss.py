@@ -280,7 +280,7 @@ class Miss:
         path: the first that differs.
         lines: the explanation.
         ignore: entries of `sop_replay_ignore` that would leave out all that differs.
-        mask: likewise, patterns of `sop_replay_mask`.
+        mask: likewise, patterns of its entries `text:REGEX`.
     """
 
     path: str

@@ -28,14 +28,14 @@ from pytest_sopbench._sessions.reading.planned import (
     summarized,
 )
 from pytest_sopbench._sessions.reading.reader import SavedSession, refuse_doubted
-from pytest_sopbench._settings.readers import Shard
+from pytest_sopbench._settings.readers import Shard, read_sample
 from pytest_sopbench.errors import SessionFileError
 
 from .resume import learned, unlike
 
 # Prove that the shards of a session cover it: each has planned its share, and no more or less.
 
-_CUTS: Final = ("--sop-sample=", "--sop-limit=")
+_CUT: Final = "--sop-sample="
 _AGAIN: Final = "run that shard again"
 
 
@@ -121,14 +121,9 @@ def _by_agent(name: str, saved: SavedSession) -> Mapping[str, set[str]]:
 
 
 def _cuts(saved: SavedSession) -> Sequence[int]:
-    """Return to how many tasks of a domain a sample and a limit cut a part, after no cut at all."""
-    values = [
-        option.removeprefix(cut).partition("@")[0]
-        for option in selection_of(saved)
-        for cut in _CUTS
-        if option.startswith(cut)
-    ]
-    return [MANY, *map(int, values)]
+    """Return to how many tasks of a domain a sample cuts a part, after no cut at all."""
+    values = [one.removeprefix(_CUT) for one in selection_of(saved) if one.startswith(_CUT)]
+    return [MANY, *(read_sample(one).size for one in values)]
 
 
 _SHOWN: Final = 3

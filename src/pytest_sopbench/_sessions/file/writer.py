@@ -225,7 +225,7 @@ def _told(path: Path) -> Generator[None]:
         yield
     except OSError as fault:
         msg = f"{path}: cannot be written: {fault.strerror or fault}"
-        hint = "say with sop_sessions_dir where sessions may be written"
+        hint = "say with sop_dir where sessions may be written"
         raise SessionFileError(msg, hint=hint) from fault
 
 

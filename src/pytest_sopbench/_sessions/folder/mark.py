@@ -127,7 +127,7 @@ class Mark:
         except OSError as fault:
             self.give_back()
             msg = f"{self.path}: cannot be written: {fault.strerror or fault}"
-            hint = "say with sop_sessions_dir where sessions may be written"
+            hint = "say with sop_dir where sessions may be written"
             raise SessionFileError(msg, hint=hint) from fault
         _let_children_go(self)
 
