@@ -128,7 +128,7 @@ MUTANTS = (
     Mutant(
         "audits/policy-is-not-asked",
         "_run_policy",
-        "        book.say(policy=position, answer=answer, error=error, calls=calls)\n",
+        "        book.say(policy=position, answer=answer, error=error, calls=calls, state=state)\n",
         "",
         ("audit/test_labels.py",),
         "Nobody runs the policy of a domain (seen by a child process alone).",

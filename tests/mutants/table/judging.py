@@ -170,7 +170,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/threads-decide-an-order",
-        "CallLog._calls",
+        "CallLog._laid_out",
         "                reach[one.number] = max(reach[one.number], places[-1])\n",
         "",
         ("running/test_toolbox.py",),
