@@ -21,9 +21,9 @@ from pytest_sopbench._audit.observing.mutants import Mutation, mutate
 from pytest_sopbench._audit.observing.mutating import changes_of
 from pytest_sopbench._audit.reading import Subject, read_folder
 from pytest_sopbench._audit.rules.mutants import strong_sample
+from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.judging.judge import breaches, judge
-from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Problem, Trace
 from pytest_sopbench._core.values.json import to_json_value
@@ -101,7 +101,9 @@ def test_each_change_is_taken_back() -> None:
 
 
 def test_a_comparison_moves_by_its_boundary_and_a_branch_goes_one_way() -> None:
-    found = texts("def decide(i, call):\n    if i['age'] >= 18 and not i['vip']:\n        return 1\n")
+    found = texts(
+        "def decide(i, call):\n    if i['age'] >= 18 and not i['vip']:\n        return 1\n"
+    )
 
     assert "i['age'] >= 18 -> i['age'] > 18" in found
     assert "if i['age'] >= 18 and (not i['vip']) -> always" in found
@@ -163,8 +165,8 @@ def test_an_unused_step_is_told_with_the_rule_to_paste(parcels: Path) -> None:
 
 def test_a_mutant_that_never_ends_is_noticed_and_ends(tmp_path: Path) -> None:
     loop = POLICY.replace(
-        "    return {\"rate\": \"light\"}",
-        "    n = 0\n    while n < 3:\n        n = n + 1\n    return {\"rate\": \"light\"}",
+        '    return {"rate": "light"}',
+        '    n = 0\n    while n < 3:\n        n = n + 1\n    return {"rate": "light"}',
     )
     folder = write_parcels(tmp_path / "parcels", weights=(10, 11, 10, 11), policy=loop)
 
@@ -283,9 +285,7 @@ def failures(domain: Domain, agent: WrongAgent) -> set[str]:
     return found
 
 
-def made(
-    boxes: ToolboxFactory, task: Task, decide: Callable[..., Any], agent: WrongAgent
-) -> Trace:
+def made(boxes: ToolboxFactory, task: Task, decide: Callable[..., Any], agent: WrongAgent) -> Trace:
     box = boxes.open(task, max_calls=50, clock=monotonic)
     inputs: Any = to_json_value(task.inputs)
     call: Callable[..., Any] = box.tools.call

@@ -105,9 +105,7 @@ WRONG_AGENTS = (
         "record_class",
         calls=_without("record_class", {}),
     ),
-    _goods(
-        "records the class twice", "repeated", "record_class", calls=_twice("record_class")
-    ),
+    _goods("records the class twice", "repeated", "record_class", calls=_twice("record_class")),
     _goods(
         "records the class of another product",
         "value",
@@ -221,9 +219,7 @@ WRONG_AGENTS = (
         old="= 2500, 14",
         new="= 2499, 14",
     ),
-    _service(
-        "resets a line twice", "repeated", "run_reset", calls=_twice("run_reset")
-    ),
+    _service("resets a line twice", "repeated", "run_reset", calls=_twice("run_reset")),
     _service(
         "stops before it raises the escalation",
         "stopped",
@@ -248,9 +244,7 @@ WRONG_AGENTS = (
         "reserve_stock",
         calls=_without("reserve_stock", {"reservation": "made"}),
     ),
-    _orders(
-        "reserves twice", "repeated", "reserve_stock", calls=_twice("reserve_stock")
-    ),
+    _orders("reserves twice", "repeated", "reserve_stock", calls=_twice("reserve_stock")),
     _orders(
         "reserves for another order",
         "value",

@@ -93,8 +93,10 @@ def audit(domains: tuple[str, ...], verbose: int, sarif: Path | None, **options:
         for one in audits:
             reached = one.score.percent if one.score else 0.0
             if reached < options["fail_under"]:
-                tell(f"{one.name}: {reached:.1f} % of the mutants fail the suite, "
-                     f"and --fail-under asks for {options['fail_under']:g} %")
+                tell(
+                    f"{one.name}: {reached:.1f} % of the mutants fail the suite, "
+                    f"and --fail-under asks for {options['fail_under']:g} %"
+                )
                 status = FAILS
     sys.exit(status)
 

@@ -617,7 +617,9 @@ def _mutate_trajectories(suite: Suite, book: Book) -> None:
     for (kind, tool, other), found in tallies.items():
         # On one task a tool may be called twice: it is noticed there if each of its ways is.
         noticed = {
-            position: next(one for one in ("calls", "should", "rule", "crash", "answer") if one in by)
+            position: next(
+                one for one in ("calls", "should", "rule", "crash", "answer") if one in by
+            )
             for position, by in found.items()
             if "" not in by
         }

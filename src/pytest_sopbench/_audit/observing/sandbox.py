@@ -277,9 +277,7 @@ def observe_mutants(
             done = [one["mutant"] for one in lines if "mutant" in one]
             ended = _process(job, room, done, limits, until)
             lines += ended.lines
-            incidents += [
-                one for one in _disturbances(ended) if one.kind is IncidentKind.REFUSED
-            ]
+            incidents += [one for one in _disturbances(ended) if one.kind is IncidentKind.REFUSED]
             if ended.kind is None:
                 break
             doing = _last_doing(ended.lines)

@@ -79,7 +79,9 @@ def _what(one: Mutant, mutation: Mutation | None) -> str:
 
 
 def _row_to_add(one: Mutant) -> str:
-    before, _, after = one.text.partition(" in " if one.kind == "constant" else "\0")[0].partition(" -> ")
+    before, _, after = one.text.partition(" in " if one.kind == "constant" else "\0")[0].partition(
+        " -> "
+    )
     condition = before.removeprefix("if ")
     match one.kind:
         case "comparison" if any(sign in before for sign in ("<", ">")):
@@ -127,7 +129,7 @@ def _rule_to_add(one: Mutant) -> str:
             where = {"tool": one.tool, "argument": one.other, **one.source}
             rule = {"id": f"{one.tool}-{one.other}", **must, "arguments": where}
         case "invented":
-            return f"add \"additionalProperties\": false to the spec of {one.tool}"
+            return f'add "additionalProperties": false to the spec of {one.tool}'
         case _:
             return "add a rule about this argument, or expected calls and a gate on them"
     return f"add {json.dumps(rule)}"
