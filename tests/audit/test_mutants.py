@@ -21,9 +21,9 @@ from pytest_sopbench._audit.observing.mutants import Mutation, mutate
 from pytest_sopbench._audit.observing.mutating import changes_of
 from pytest_sopbench._audit.reading import Subject, read_folder
 from pytest_sopbench._audit.rules.mutants import strong_sample
+from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.judging.judge import breaches, judge
-from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Problem, Trace
 from pytest_sopbench._core.values.json import to_json_value

@@ -28,6 +28,7 @@ from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.domains import needs_main_thread
 from pytest_sopbench._hooks.session.session import SopSession, is_narrowed, unused_agents
 from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
+from pytest_sopbench._loading.strong import read_strong_sample
 from pytest_sopbench._reports.failure.task import next_lines
 from pytest_sopbench._reports.notices import special_lines
 from pytest_sopbench._reports.terminal.comparison import keys_of, lost_lines, lost_records
@@ -335,6 +336,9 @@ def header_lines(sop: SopSession) -> Iterator[str]:
         agents = "agents" if sop.has_agents else "agent"
         agent = f", {agents} {sop.agent_label}" if names_agents(sop) else ""
         yield f"sop: {active.domain.name}, {part}{agent}"
+        if sop.options.sample is not None and sop.options.sample.strong:
+            told = read_strong_sample(active.domain).says(sop.options.sample.size)
+            yield f"sop: {active.domain.name}: {told}"
         for notice in active.domain.notices:
             yield f"sop: {active.domain.name}: {notice}"
         others = len(active.domain.warnings) - len(active.domain.notices)
