@@ -95,7 +95,9 @@ def changes_of(tree: ast.Module) -> Iterator[Change]:
     yield from _in_body(tree.body, name="", inside=False)
 
 
-def _in_body(body: Sequence[ast.stmt], *, name: str, inside: bool) -> Iterator[Change]:
+def _in_body(  # noqa: C901 - a case for each kind of statement
+    body: Sequence[ast.stmt], *, name: str, inside: bool
+) -> Iterator[Change]:
     for number, statement in enumerate(body):
         owner = name or _assigned(statement)
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -183,7 +185,7 @@ def _branch(holder: Any, key: str | int) -> Iterator[_Found]:
         yield "branch", test, text, _put(holder, key, new)
 
 
-def _in_expression(
+def _in_expression(  # noqa: C901 - a case for each place of an expression
     node: ast.AST, holder: Any, key: str | int, parent: ast.expr | None = None
 ) -> Iterator[_Found]:
     yield from _changed(node, holder, key, parent)
@@ -218,9 +220,10 @@ def _is_told(node: ast.AST) -> bool:
     return name in {"compile", "sub", "fullmatch", "match", "search", "split", "strip", "replace"}
 
 
-def _changed(
+def _changed(  # noqa: C901, PLR0912 - a case for each kind of change
     node: ast.AST, holder: Any, key: str | int, parent: ast.expr | None
 ) -> Iterator[_Found]:
+    new: Any
     match node:
         case ast.Compare():
             for number, operator in enumerate(node.ops):
@@ -259,10 +262,10 @@ def _changed(
         case ast.Tuple(elts=parts) if len(parts) > 1 and all(map(_is_row, parts)):
             yield from _without(node, "elts", parts)
         case ast.Constant(value=value):
-            for other in _near(value):
-                new = ast.copy_location(ast.Constant(value=other), node)
+            for near in _near(value):
+                new = ast.copy_location(ast.Constant(value=near), node)
                 put = _put(holder, key, new)
-                text = f"{value!r} -> {other!r}"
+                text = f"{value!r} -> {near!r}"
                 yield "constant", node, f"{text} in {_short(parent)}" if parent else text, put
         case _:
             pass
@@ -278,7 +281,7 @@ def _without(node: Any, name: str, parts: Sequence[ast.expr]) -> Iterator[_Found
         yield "element", one, f"{_short(one)} is left out", _put(node, name, rest)
 
 
-def _near(value: object) -> Iterator[object]:
+def _near(value: Any) -> Iterator[Any]:
     """The values beside a constant: one off, in its last decimal place."""
     if isinstance(value, bool):
         return
