@@ -197,8 +197,8 @@ TABLE: Final = (
         repeatable=True,
         help="any other gate. At least: tsr, ecr, c_tsr, fields, field:NAME, field:*, "
         "tool_accuracy, expected_calls, contract, grounded_tsr, tier_score; with trials also task, "
-        "pass_any, pass_all. At most: unavailable; what is paid: cost, tokens, latency_p95 (of a run), "
-        "total_cost, total_tokens; with --sop-compare also lost, drop, p",
+        "pass_any, pass_all. At most: unavailable; what is paid: cost, tokens, latency_p95 (of a "
+        "run), total_cost, total_tokens; with --sop-compare also lost, drop, p",
         ini="gates on other metrics, as --sop-gate",
     ),
     OptionSpec(

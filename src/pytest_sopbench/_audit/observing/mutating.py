@@ -298,9 +298,13 @@ def _near(value: Any) -> Iterator[Any]:
             yield f"{int(value) - 1:0{len(value)}}"
 
 
+_SHOWN: Final = 90
+_OTHERS: Final = 2
+
+
 def _short(node: ast.AST) -> str:
     text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= 90 else f"{text[:87]}..."
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
 def cited_clauses(source: str) -> Mapping[int, tuple[str, ...]]:
@@ -656,7 +660,7 @@ def _values(kept: Mapping[int, Sequence[Step]]) -> Mapping[tuple[str, str], Sequ
         for name, arguments in steps:
             for argument, value in arguments.items():
                 some = found[name, argument]
-                if len(some) < 2 and value not in some:
+                if len(some) < _OTHERS and value not in some:
                     some.append(value)
     return found
 

@@ -165,7 +165,7 @@ RULE_NAMES: Final = frozenset(one.name for one in RULES)
 
 
 def score(mutation: Mutation, accepted: Iterable[Place] = ()) -> Score:
-    """Count the mutants that fail the suite; rules that should hold, and expected calls, fail none."""
+    """Count the mutants that fail the suite; `should` rules and expected calls fail none."""
     excused = {str(one) for one in accepted}
     counted = [one for one in _alive(mutation) if str(one.place) not in excused]
     return Score(noticed=sum(bool(one.fails) for one in counted), of=len(counted))
@@ -198,19 +198,7 @@ def strong_sample(subject: Subject, mutation: Mutation) -> tuple[tuple[int, ...]
     Together they notice each mutant that the whole domain notices, and hold each label, rule and
     tag. The first N of them are the best N that were found.
     """
-    wanted: dict[tuple[str, object], set[int]] = defaultdict(set)
-    for number, one in enumerate(_alive(mutation)):
-        for row in one.fails:
-            wanted["mutant", number].add(row)
-    for row in mutation.judged:
-        for rule in mutation.rules.get(row, ()):
-            wanted["rule", rule].add(row)
-        for tag in subject.tasks[row].tags:
-            wanted["tag", tag].add(row)
-    for name, labels in subject.labels.items():
-        if len(set(labels)) * 5 <= len(labels):
-            for row, label in enumerate(labels):
-                wanted["label", (name, label)].add(row)
+    wanted = _wanted(subject, mutation)
     chosen: list[int] = []
     noticed: list[int] = []
     held: dict[int, set[tuple[str, object]]] = defaultdict(set)
@@ -226,6 +214,24 @@ def strong_sample(subject: Subject, mutation: Mutation) -> tuple[tuple[int, ...]
         mutants = sum(kind == "mutant" for kind, _ in left)
         noticed.append(sum(kind == "mutant" for kind, _ in wanted) - mutants)
     return tuple(chosen), tuple(noticed)
+
+
+def _wanted(subject: Subject, mutation: Mutation) -> dict[tuple[str, object], set[int]]:
+    """Return what a sample has to hold, each with the rows that do."""
+    wanted: dict[tuple[str, object], set[int]] = defaultdict(set)
+    for number, one in enumerate(_alive(mutation)):
+        for row in one.fails:
+            wanted["mutant", number].add(row)
+    for row in mutation.judged:
+        for rule in mutation.rules.get(row, ()):
+            wanted["rule", rule].add(row)
+        for tag in subject.tasks[row].tags:
+            wanted["tag", tag].add(row)
+    for name, labels in subject.labels.items():
+        if len(set(labels)) * 5 <= len(labels):
+            for row, label in enumerate(labels):
+                wanted["label", (name, label)].add(row)
+    return wanted
 
 
 def _gain(things: set[tuple[str, object]]) -> tuple[int, int]:
