@@ -210,7 +210,7 @@ def test_a_judge_without_a_price_ends_a_session_with_a_budget(
     result = session(pytester, "--sop-budget=5usd")
 
     assert 4 == result.ret
-    result.stderr.fnmatch_lines(["ERROR: --sop-budget=5usd: the judge told no cost, so *"])
+    result.stderr.fnmatch_lines(["ERROR: --sop-budget=5usd: the judge reported no cost, so *"])
     assert 1 == asked(stub)
 
 

@@ -75,7 +75,7 @@ def test_a_gate_on_a_domain_that_did_not_run_is_inconclusive_and_misses_elsewher
     text = " ".join(result.output.split())
     assert 1 == result.exit_code
     assert "other: TSR >= 10% inconclusive (got n/a): no run was planned" in text
-    assert "refunds: runs that are not correct, where no gate is asked <= 0" in text
+    assert "refunds: runs that are not correct, where no gate is checked <= 0" in text
 
 
 def test_one_gate_that_does_not_hold_outweighs_one_that_nobody_knows(
@@ -312,7 +312,7 @@ def test_json_tells_a_program_the_same(sopbench: Sopbench, save: Save, runs: Mak
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(("base",), "it was asked no gate", id="no gate"),
+        pytest.param(("base",), "it has no gate", id="no gate"),
         pytest.param(("base", "--gate", "tsr"), "write [DOMAIN:]NAME=VALUE", id="no value"),
         pytest.param(
             ("base", "--gate", "foo=1"), "NAME being one of tsr, ecr", id="no gate's name"

@@ -46,7 +46,7 @@ def test_a_tasks_file_fails_the_page_of_a_session_without_gates(
 def test_an_agent_that_no_gate_names_is_told_on_the_page_and_by_the_gate(
     sopbench: Sopbench, save: Save, runs: Make
 ) -> None:
-    told = "refunds (b): no gate is asked; 2 of 6 are not correct"
+    told = "refunds (b): no gate is checked; 2 of 6 are not correct"
     save("s", [*runs(agent="a"), *runs("T1", "T2", agent="b")])
 
     page = sopbench("report", "s", "--to=md", "--gate", "tsr=1@a").stdout

@@ -488,7 +488,7 @@ def test_a_gate_is_asked_also_where_no_run_is_left_to_ask_of() -> None:
     assert verdict.why.startswith("no run was planned")
 
 
-# Runs of which no gate is asked: what a gate on others must not forgive.
+# Runs of which no gate is checked: what a gate on others must not forgive.
 
 
 def shares(correct: int, wrong: int, *fields: str) -> Summary:
@@ -541,7 +541,7 @@ def test_misses_are_not_looked_at_by_gates_on(gates: list[str]) -> None:
 def test_an_agent_that_no_gate_names_is_told_and_fails_nothing(gate: str) -> None:
     told = unasked_agents([read_gate(gate)], TWO_AGENTS)
 
-    assert ["lab (b): no gate is asked; 4 of 10 are not correct"] == [*told]
+    assert ["lab (b): no gate is checked; 4 of 10 are not correct"] == [*told]
     assert {} == unasked(TWO_AGENTS, gate)
 
 

@@ -133,7 +133,7 @@ def test_money_cannot_be_bounded_where_cost_is_unknown(
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(
         [
-            "ERROR: --sop-budget=1usd: the first run that returned told no cost*",
+            "ERROR: --sop-budget=1usd: the first run that returned reported no cost*",
             "let the agent tell it with tools.report*",
         ]
     )

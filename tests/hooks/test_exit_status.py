@@ -58,7 +58,7 @@ def gated(*args: str, agent: str = THIRD) -> tuple[str, ...]:
     return (LAB, agent, *args)
 
 
-NO_TEST = "sop: no test asked for a run of an agent, so the gate of the configuration was not asked"
+NO_TEST = "sop: no test asked for a run of an agent, so the gate of the configuration was not *"
 NOT_EVALUATED = "gate   not evaluated: {} took * of 6 selected tasks away*"
 
 TABLE = {

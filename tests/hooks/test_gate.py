@@ -114,7 +114,7 @@ def test_a_file_that_was_asked_a_tolerance_alone_was_asked_no_gate(
     result = pytester.run(*SOPBENCH, "gate", "last")
 
     assert 2 == result.ret
-    result.stderr.fnmatch_lines(["*it was asked no gate*"])
+    result.stderr.fnmatch_lines(["*it has no gate*"])
 
 
 def test_a_miss_says_what_to_do_next_and_verbosity_how_much_is_printed(

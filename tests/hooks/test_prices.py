@@ -116,7 +116,7 @@ def test_without_prices_a_budget_says_what_to_do(pytester: pytest.Pytester) -> N
     result = session(pytester, "dear", "-osop_prices=none", "--sop-budget=1usd")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
-    result.stderr.fnmatch_lines(["*the first run that returned told no cost*", "*sop_prices*"])
+    result.stderr.fnmatch_lines(["*the first run that returned reported no cost*", "*sop_prices*"])
 
 
 def test_a_price_that_is_none_ends_the_session_before_its_first_run(

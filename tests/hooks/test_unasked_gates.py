@@ -29,7 +29,7 @@ def test_misses_of_a_domain_fail_where_gates_are_asked_of_another_alone(
     result.stdout.fnmatch_lines(
         [
             "gate   lab: TSR >= 0% holds*",
-            "gate   clinic: runs that are not correct, where no gate is asked <= 0 does not",
+            "gate   clinic: runs that are not correct, where no gate is checked <= 0 does not",
         ]
     )
 
@@ -40,7 +40,7 @@ def test_an_agent_with_misses_that_no_gate_names_is_told(pytester: pytest.Pytest
     result = pytester.runpytest("--sop-domain=lab", *agents, "--sop-gate=tsr=1@good")
 
     assert OK == result.ret
-    result.stdout.fnmatch_lines(["*lab (bad): no gate is asked; 6 of 6 are not correct"])
+    result.stdout.fnmatch_lines(["*lab (bad): no gate is checked; 6 of 6 are not correct"])
 
 
 def test_the_saved_session_comes_to_the_same(
@@ -65,7 +65,7 @@ def test_gates_of_the_configuration_that_others_replace_are_named(
     )
 
     assert OK == result.ret
-    result.stdout.fnmatch_lines(["*of the configuration, not asked: tsr=0.9*"])
+    result.stdout.fnmatch_lines(["*of the configuration, not checked: tsr=0.9*"])
 
 
 def test_gates_of_the_configuration_that_are_asked_are_not_named_as_replaced(
@@ -87,7 +87,7 @@ def test_misses_of_a_session_that_becomes_the_baseline_fail_where_no_gate_bounds
     result = pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:loses_second", *create)
 
     assert FAILED == result.ret
-    result.stdout.fnmatch_lines(["gate   lab: runs that are not correct, where no gate is asked*"])
+    result.stdout.fnmatch_lines(["gate   lab: runs that are not correct, where no gate is*"])
 
 
 @pytest.mark.parametrize("gate", ["lost=0", "drop=0.1", "p=0.05"])

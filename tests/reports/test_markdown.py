@@ -51,7 +51,7 @@ def lines_under(title: str, page: str) -> list[str]:
             id="one does not",
         ),
         pytest.param([GateState.HOLDS, GateState.INCONCLUSIVE], "Inconclusive", id="unknown"),
-        pytest.param([], "1 of 2 runs is not correct, and no gate was asked", id="none"),
+        pytest.param([], "1 of 2 runs is not correct, and no gate was checked", id="none"),
     ],
 )
 def test_the_verdict_stands_first(states: list[GateState], verdict: str) -> None:
@@ -68,7 +68,7 @@ def test_without_a_gate_runs_that_never_started_stand_first() -> None:
     page = page_of(run("T1"), run("T2", Outcome.NOT_RUN), run("T3", Outcome.NOT_RUN))
 
     assert (
-        "**2 of 3 runs are not correct, 2 of them never started, and no gate was asked**: "
+        "**2 of 3 runs are not correct, 2 of them never started, and no gate was checked**: "
         "TSR 33.3%, 1 of 3 runs correct"
     ) == page.splitlines()[2]
 
@@ -155,7 +155,7 @@ def test_tasks_that_may_fail_are_apart() -> None:
     page = page_of(*records, forgiven=Forgiven(answers=frozenset({TaskName("lab", "T2")})))
 
     assert (
-        "**1 of 2 runs is not correct, and no gate was asked**: TSR 33.3%, 1 of 3 runs correct; "
+        "**1 of 2 runs is not correct, and no gate was checked**: TSR 33.3%, 1 of 3 runs correct; "
         "without answers that may be wrong 50.0%, 1 of 2"
     ) in page
     assert "| lab/T3 " in lines_under("Not correct: 1", page)[-1]

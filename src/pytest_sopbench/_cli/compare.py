@@ -96,7 +96,7 @@ def compare(
     if len(sessions) < PAIR:
         refuse("two sessions are needed", "sopbench compare BASELINE SESSION")
     if asked and len(sessions) > PAIR:
-        refuse("gates are asked of two sessions", "compare each with the baseline by itself")
+        refuse("gates are checked of two sessions", "compare each with the baseline by itself")
     saved = [counted_session(one) for one in sessions]
     compared = _compared(saved)
     gated = _gated(saved[1], compared[0], asked) if asked else None

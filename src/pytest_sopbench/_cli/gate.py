@@ -50,7 +50,7 @@ def gate(
     saved = counted_session(session)
     asked = given_gates(gates, fail_under) or recorded_gates(saved)
     if not has_gate(asked):
-        refuse(f"{saved.path}: it was asked no gate", "say which: --gate NAME=VALUE, --fail-under")
+        refuse(f"{saved.path}: it has no gate", "say which: --gate NAME=VALUE, --fail-under")
     gated = ask_gates(saved, asked, comparison=_comparison(saved, asked, baseline))
     if as_json:
         echo_json(

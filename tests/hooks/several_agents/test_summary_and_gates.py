@@ -128,7 +128,7 @@ def test_the_page_has_a_leaderboard_and_no_rate_of_two_agents(pytester: pytest.P
     assert "## Leaderboard\n\n| agent | TSR, % |" in page
     assert "| loses_second | 83.3 |" in page
     assert "| outcome | right | loses_second |" in page
-    assert "**1 run is not correct, and no gate was asked**" in page
+    assert "**1 run is not correct, and no gate was checked**" in page
     assert "of 12" not in page
 
 
@@ -175,7 +175,7 @@ def test_money_is_bounded_only_where_every_agent_tells_its_cost(
     result = pytester.runpytest(LAB, "--agent=priced:told", RIGHT, "--sop-budget=5usd")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
-    result.stderr.fnmatch_lines(["*the first run that returned told no cost*"])
+    result.stderr.fnmatch_lines(["*the first run that returned reported no cost*"])
 
 
 def test_tokens_and_cost_are_those_of_each_agent(pytester: pytest.Pytester) -> None:

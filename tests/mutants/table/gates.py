@@ -144,7 +144,7 @@ MUTANTS = (
         "        if GateState.INCONCLUSIVE in states or self.not_evaluated or not states:",
         "        if GateState.INCONCLUSIVE in states:",
         _DECIDE_TESTS,
-        "A session of which no gate was asked passes.",
+        "A session of which no gate was checked passes.",
     ),
     Mutant(
         "gates/damage-is-no-doubt",

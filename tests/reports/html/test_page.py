@@ -56,7 +56,7 @@ def wrong(run: Any, task: str, **more: Any) -> Any:
         pytest.param([GateState.HOLDS], "holds", "The gate holds", id="holds"),
         pytest.param([GateState.FAILS], "fails", "The gate does not hold", id="fails"),
         pytest.param([GateState.INCONCLUSIVE], "open", "Inconclusive", id="unknown"),
-        pytest.param([], "open", "No gate was asked", id="none"),
+        pytest.param([], "open", "No gate was checked", id="none"),
     ],
 )
 def test_the_verdict_stands_first(
@@ -195,7 +195,7 @@ def test_a_run_without_anything_has_a_page(page_of: Any, run: Any, outcome: Outc
 
 
 def test_a_session_without_a_run_has_a_page(page_of: Any) -> None:
-    assert "No gate was asked" == page_of().said("h2")[0]
+    assert "No gate was checked" == page_of().said("h2")[0]
 
 
 def test_what_is_masked_stands_nowhere(page_of: Any, run: Any, sources: Any) -> None:
@@ -258,7 +258,7 @@ def test_a_long_value_is_cut_and_says_so(page_of: Any, run: Any, length: int) ->
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        pytest.param({}, "1 of 2 runs is not correct, and no gate was asked", id="a miss"),
+        pytest.param({}, "1 of 2 runs is not correct, and no gate was checked", id="a miss"),
         pytest.param({"failures": 1}, "The session failed", id="another test"),
     ],
 )
@@ -279,7 +279,7 @@ def test_a_broken_rule_of_severity_must_is_red_without_a_gate_and_stands_first(
 
     page = page_of(*runs)
 
-    assert "1 run broke a rule of severity must, and no gate was asked" == page.said("h2")[0]
+    assert "1 run broke a rule of severity must, and no gate was checked" == page.said("h2")[0]
     assert ["ask-first", "late"] == page.said("table[@class='rules']/tbody/tr/td/span")
     assert ["ask-first", "late"] == [one[0] for one in page.detail(0)["rules"]]
 

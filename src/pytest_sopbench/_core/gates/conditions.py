@@ -739,7 +739,7 @@ def _number(text: str, bound: str) -> float:
     return float(bound)
 
 
-# Runs of which no gate is asked, though gates are asked of others.
+# Runs of which no gate is checked, though gates are asked of others.
 #
 # A gate turns the failed tests of its runs into misses, which it then bounds. So a gate on one
 # domain must not forgive what the runs of another one came to: nobody would look at them. The same
@@ -766,17 +766,17 @@ def unasked_verdicts(
 def unasked_agents(
     specs: Sequence[GateSpec], summaries: Mapping[str, Summary], agents: Agents = NO_AGENTS
 ) -> Iterator[str]:
-    """Say of which agents no gate is asked, since the gates name others."""
+    """Say of which agents no gate is checked, since the gates name others."""
     failing = {one.where for one in unasked_verdicts(specs, summaries, agents)}
     for name, count in _missed(specs, summaries, agents).items():
         if name not in failing:
-            yield f"{name}: no gate is asked; {count} of {summaries[name].runs} are not correct"
+            yield f"{name}: no gate is checked; {count} of {summaries[name].runs} are not correct"
 
 
 def _missed(
     specs: Sequence[GateSpec], summaries: Mapping[str, Summary], agents: Agents
 ) -> Mapping[str, int]:
-    """Return how many runs are not correct in each group of which no gate is asked, if any is."""
+    """Return how many runs are not correct in each group of which no gate is checked, if any is."""
     asked = {one for spec in specs for one in _asked(spec, summaries, agents)}
     missed = {
         name: summary.runs - summary.outcomes.get(Outcome.CORRECT, 0)
@@ -797,11 +797,11 @@ def _asked(spec: GateSpec, summaries: Mapping[str, Summary], agents: Agents) -> 
 
 def _unasked_verdict(name: str, count: int) -> GateVerdict:
     return GateVerdict(
-        asked="runs that are not correct, where no gate is asked <= 0",
+        asked="runs that are not correct, where no gate is checked <= 0",
         got=str(count),
         state=GateState.FAILS,
         where=name,
-        why="ask a gate of them too, such as tsr=0.9",
+        why="give a gate for them too, such as tsr=0.9",
         value=count,
     )
 

@@ -150,9 +150,9 @@ class Decision:
     """What came of a session.
 
     `gates` are the verdicts on its gates and mandatory rules, `entries` those on its tasks file,
-    `failures` that on its other tests. `not_evaluated` says why no gate was asked, or nothing;
+    `failures` that on its other tests. `not_evaluated` says why no gate was checked, or nothing;
     tests that failed, and what the tasks file says, count all the same. `unasked` says of which
-    agents with misses no gate is asked, since the gates name others.
+    agents with misses no gate is checked, since the gates name others.
     """
 
     gates: tuple[GateVerdict, ...] = ()
@@ -179,7 +179,7 @@ class Decision:
 def decide(facts: SessionFacts) -> Decision:
     """Decide on a session.
 
-    Where selected tasks were taken away no gate is asked. Where the file is in doubt every gate is
+    If selected tasks were taken away no gate is checked. If the file is in doubt every gate is
     inconclusive, and none holds where the session has no end.
     """
     return Decision(

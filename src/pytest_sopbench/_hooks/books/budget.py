@@ -45,14 +45,14 @@ FLAG: Final = "budget-spent"
 """The file that says to workers that the money is spent."""
 
 NO_COST = (
-    "--sop-budget={}usd: the first run that returned told no cost, so nobody can say what is "
+    "--sop-budget={}usd: the first run that returned reported no cost, so nobody can say what is "
     "spent\nlet the agent tell it with tools.report(usage={{'cost_usd': ...}}), let it name its "
     "model and give prices (sop_prices), or give a budget of time, such as 14m"
 )
 
 
 JUDGE_COST = (
-    "--sop-budget={}usd: the judge told no cost, so nobody can say what is spent\n"
+    "--sop-budget={}usd: the judge reported no cost, so nobody can say what is spent\n"
     "give prices of its model (sop_prices), or give a budget of time, such as 14m"
 )
 

@@ -104,7 +104,7 @@ class Quarantine:
                 # It is there, and told in full where it is used.
                 is_known = True
             if not is_known:
-                yield f"{self.shown}: no domain is called {name}, so its entries are not asked"
+                yield f"{self.shown}: no domain is called {name}, so its entries are not checked"
 
     def hold_against(self, records: Sequence[RunRecord]) -> None:
         """Find out what the runs of a session show of the entries."""

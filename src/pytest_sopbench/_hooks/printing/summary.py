@@ -103,7 +103,7 @@ class SummaryHooks:
                 terminalreporter.write_line(line, yellow=True)
 
     def _lines_without_runs(self) -> Iterator[str]:
-        """Yield why no gate was asked, in a session in which no test asks for a run."""
+        """Yield why no gate was checked, in a session in which no test asks for a run."""
         if unused := unused_agents(self._sop):
             said = f"no test asked for a run of the typed agent {', '.join(unused)}"
             yield f"sop: {said}, which fails the session"

@@ -14,7 +14,7 @@ from .ini import ini_values
 FAIL_UNDER: Final = "sop_fail_under"
 GATE: Final = "sop_gate"
 NOT_ASKED: Final = (
-    "sop: no test asked for a run of an agent, so the gate of the configuration was not asked"
+    "sop: no test asked for a run of an agent, so the gate of the configuration was not checked"
 )
 """What a session says that has a gate of the configuration and no SOP test."""
 UNDECIDED: Final = "the session was ended with status 0 before it was over"

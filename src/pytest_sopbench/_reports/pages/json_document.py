@@ -62,7 +62,7 @@ def _state(page: SessionPage) -> str:
         return "not evaluated"
     if GateState.INCONCLUSIVE in states:
         return GateState.INCONCLUSIVE.value
-    return GateState.HOLDS.value if states else "not asked"
+    return GateState.HOLDS.value if states else "not checked"
 
 
 def _comparison(found: dict[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def gate_lines(verdict: GateVerdict) -> Iterator[str]:
 
 
 def not_evaluated_lines(why: str) -> Iterator[str]:
-    """Yield that no gate was asked, and why not."""
+    """Yield that no gate was checked, and why not."""
     return packed("gate  ", one_line(f"not evaluated: {why}").split(), gap=" ", indent=7)
 
 
@@ -58,7 +58,7 @@ def page_verdict(page: SessionPage) -> str:
     if states:
         return "All gates hold" if several else "The gate holds"
     wrong = ungated_failures(page)
-    return f"{wrong}, and no gate was asked" if wrong else "No gate was asked"
+    return f"{wrong}, and no gate was checked" if wrong else "No gate was checked"
 
 
 def ungated_failures(page: SessionPage) -> str:
