@@ -145,7 +145,8 @@ def test_a_survivor_is_accepted_by_its_text_and_is_not_counted(parcels: Path) ->
     found = audit(parcels, mutants=True)
     plain = audit(parcels)
 
-    assert before.score and found.score
+    assert before.score
+    assert found.score
     assert found.score.of == before.score.of - 1
     assert [one.place.change for one, _ in found.accepted] == ["HEAVY: 10 -> 11"]
     assert not [one for one in plain.findings if one.rule == "unused-acceptance"]
