@@ -32,9 +32,6 @@ EXCUSED = {
     ("dangerous_goods", "a needed tool costs tasks", "record_class"): (
         "a write that answers the same to everybody; the contract asks for it"
     ),
-    ("dangerous_goods", "both sides of a boundary are tagged", "boundary"): (
-        "it has one tag for all cut-offs; its own test looks for the rows of each"
-    ),
     ("reservation_desk", "no label is frequent", "facts.name"): (
         "a fact and no decision; most calls end before a name is told"
     ),

@@ -215,20 +215,6 @@ def test_every_tag_is_on_a_row_of_its_own_kind(every_domain: Any) -> None:
     assert [] == [tag for tag, rows in counts.items() if rows == len(every_domain.rows)]
 
 
-def test_both_sides_of_every_boundary_are_tagged(every_domain: Any) -> None:
-    """A tag `boundary-...-at` names the cut-off, one `-below` or `-above` the next value to it."""
-    tags = {tag for tags in tags_of(every_domain) for tag in tags if tag.startswith("boundary")}
-    whole = {
-        tag.rpartition("-")[0]
-        for tag in tags
-        if tag.endswith("-at") and {f"{tag[:-2]}below", f"{tag[:-2]}above"} & tags
-    }
-
-    assert tags
-    lonely = {tag for tag in tags if tag.rpartition("-")[0] not in whole}
-    assert every_domain.excused("both sides of a boundary are tagged") == lonely
-
-
 def tags_of(domain: Any) -> Iterator[list[str]]:
     for row in domain.rows:
         tags = row[domain.metadata["tags_column"]] or ""

@@ -199,6 +199,51 @@ def changed(task: str, calls_of: Mapping[str, Calls]) -> Iterator[Calls]:
                     yield [*calls[:place], (name, wrong), *calls[place + 1 :]]
 
 
+def test_a_wrong_argument_of_a_tool_that_writes_breaks_a_rule_on_every_task(
+    court: Court, calls_of: dict[str, Calls]
+) -> None:
+    """One who answers right and writes something else, left out, or twice is caught each time."""
+    assert court.domain.contract is not None
+    writing = {
+        tool
+        for rule in court.domain.contract.rules
+        if rule.demand.kind == "as_expected"
+        for tool in rule.demand.tools
+    }
+    assert writing == WRITING[court.domain.name]
+    missed: list[tuple[str, str, str]] = []
+
+    for task in court.domain.tasks:
+        calls = list(calls_of[task.id])
+        for place, (name, arguments) in enumerate(calls):
+            for argument in arguments if name in writing else ():
+                for value in wrong_values(name, argument, arguments[argument], calls_of):
+                    made = (name, {**arguments, argument: value})
+                    verdict = court.of_calls(task, [*calls[:place], made, *calls[place + 1 :]])
+                    if verdict.contract is not RuleState.BROKEN:
+                        missed.append((task.id, name, argument))
+
+    assert [] == missed
+
+
+WRITING = {
+    "dangerous_goods": {"record_class"},
+    "order_fulfillment": {"reserve_stock"},
+    "patient_intake": {"register_patient"},
+    "customer_service": {"run_reset", "raise_escalation"},
+    "know_your_business": set[str](),
+}
+"""Tools that change what an office holds; `send_survey` is forbidden altogether."""
+
+
+def wrong_values(
+    name: str, argument: str, right: Any, calls_of: Mapping[str, Calls]
+) -> Iterator[Any]:
+    """What the same argument is on another task."""
+    given = (other[argument] for other in others(name, calls_of))
+    yield from (value for value in given if value != right)
+
+
 def needless(calls: Calls, court: Court) -> Iterator[Calls]:
     """The expected calls, and one more of a tool that the procedure never needs."""
     expected = court.domain.expected_calls.values()

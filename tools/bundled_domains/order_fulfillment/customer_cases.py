@@ -17,7 +17,7 @@ def customer_cases() -> Iterator[Case]:
 
 
 def _areas() -> Iterator[Case]:
-    for prefix in ("009", "090"):
+    for prefix in ("009", "009", "090", "090"):
         tags = "out-of-area,boundary-area"
         yield Case(tags=tags, rows=1, change=_zip(prefix), wanted=is_("REJECT"))
     yield Case(
@@ -26,17 +26,9 @@ def _areas() -> Iterator[Case]:
         change=fixed(ship_to_zip="06390"),
         wanted=lambda order: order.differs(ship_to_zip="06391"),
     )
-    for prefix in ("010", "089"):
-        yield Case(tags="boundary-area", rows=1, change=_zip(prefix), wanted=is_("FULFIL"))
-    for last, first in (
-        ("029", "030"),
-        ("054", "055"),
-        ("056", "055"),
-        ("059", "060"),
-        ("069", "070"),
-    ):
-        yield Case(tags="boundary-zone", rows=1, change=_zip(last), wanted=_not_with(first))
-        yield Case(tags="boundary-zone", rows=1, change=_zip(first), wanted=_not_with(last))
+    for here, beyond in (("054", "055"), ("055", "054"), ("056", "055"), ("030", "029")):
+        yield Case(tags="boundary-zone", rows=2, change=_zip(here), wanted=_not_with(beyond))
+    yield Case(tags="boundary-zone", rows=2, change=_zip("070"), wanted=_not_with("069"))
 
 
 def _zip(prefix: str) -> Change:

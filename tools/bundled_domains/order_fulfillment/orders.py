@@ -110,7 +110,9 @@ class Order:
 def draft(dice: Dice, number: str, article: str) -> Row:
     """An order that nothing stands against, as it comes in on any day."""
     zone = dice.pick(tuple(PREFIXES))
-    prefix = dice.between(*PREFIXES[zone])
+    # Where a zone begins and ends is met as often as what lies between.
+    first, last = PREFIXES[zone]
+    prefix = dice.pick((first, last, dice.between(first, last)))
     quantity = dice.between(2, dice.pick((12, 40, 120)))
     day = dice.pick(tuple(PICKUPS))
     return {

@@ -39,7 +39,7 @@ def _stocks() -> Iterator[Case]:
     )
     for backorder, priorities, decision, rows in (
         ("no", ("standard", "express"), "REJECT", 1),
-        ("yes", ("standard", "express"), "HOLD", 1),
+        ("yes", ("standard", "express"), "HOLD", 2),
         ("no", ("medical",), "HOLD", 2),
     ):
         yield Case(
@@ -199,7 +199,7 @@ def _warehouses() -> Iterator[Case]:
             len(order.whole) > 1 and order.home not in order.whole and order.decision == "FULFIL"
         ),
     )
-    for priority, rows in (("express", 2), ("medical", 1)):
+    for priority, rows in (("express", 1), ("medical", 1)):
         yield Case(
             tags="earliest-pickup",
             rows=rows,

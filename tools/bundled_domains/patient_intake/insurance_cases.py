@@ -134,7 +134,9 @@ def _benefits() -> Iterator[Case]:
             wanted=turns("prescription_benefit", spent=1499.99 if side == "at" else 1500.0),
         )
     no_cap = turns("prescription_benefit", yearly_cap=1_000)
-    yield Case(tags="boundary-cap", change=fixed(yearly_cap=None, spent=2140.5), wanted=no_cap)
+    yield Case(
+        tags="boundary-cap", rows=2, change=fixed(yearly_cap=None, spent=2140.5), wanted=no_cap
+    )
     questions = has(prescription_benefit="PRIOR AUTHORISATION")
     tier_four = fixed(medicine_tier=4, highest_tier=4)
     yield Case(tags="boundary-tier", rows=2, change=tier_four, wanted=questions)
@@ -187,7 +189,7 @@ def _pharmacies() -> Iterator[Case]:
         yield Case(tags=tags, change=_member_since(*since), wanted=has(pharmacy=entry))
     yield Case(
         tags="not-in-network",
-        rows=2,
+        rows=1,
         change=lambda _, row: row | {"networks": row["networks"][:1], "service_kind": "outpatient"},
         wanted=_without_network,
     )
@@ -210,8 +212,9 @@ def _member_since(joined: int, left: int | None) -> Change:
             "left": None if left is None else days_from(row, left),
         }
         others = [other for other in row["networks"] if other["plan"] != plan]
-        short = {"days_supply": 28, "prescriptions": "included", "waiting_days": 0}
-        return row | short | {"networks": [*others, network]}
+        covered = {"prescriptions": "included", "waiting_days": 0}
+        unsent = {"days_supply": 84, "sends_by_mail": "no"}
+        return row | covered | unsent | {"networks": [*others, network]}
 
     return change
 

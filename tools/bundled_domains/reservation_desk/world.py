@@ -65,6 +65,8 @@ def _days(dice: Dice, case: Case, today: date) -> tuple[date, date]:
     others = dice.shuffled(day for day in ahead if day.weekday() != 0)
     if "weekday" in case:
         others.sort(key=lambda day: NAMES_OF_DAYS[day.weekday()] != case["weekday"])
+    if "ahead" in case:
+        others.sort(key=lambda day: (day - today).days != case["ahead"])
     if case.get("room", {}).get("day") == "monday":
         return mondays[0], others[0]
     return others[0], others[1]

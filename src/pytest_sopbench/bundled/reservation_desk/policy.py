@@ -108,7 +108,7 @@ class Desk:
         if meanings != ["silence"]:
             self._silences, self._waiting = 0, "wait" in meanings
             return
-        if self._waiting and "wait" not in self._meanings:
+        if "wait" not in self._meanings:
             self._waiting = False
         self._silences += 0 if self._waiting else 1
 
