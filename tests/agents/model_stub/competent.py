@@ -100,7 +100,7 @@ def _of_mcp(told: Any) -> Any:
     content = json.loads(told) if isinstance(told, str) else told
     if isinstance(content, list) and content:
         content = content[0]
-    if not isinstance(content, dict) or content.get("type") != "text":
+    if not isinstance(content, dict) or content.get("type") not in ("text", "input_text"):
         return content
     try:
         return json.loads(content["text"])
