@@ -140,7 +140,9 @@ class Writer:
             "director_id": ids["d"],
         }
 
-    def _declared(self, kind: str, register: Mapping[str, Any], form: str = "") -> str:
+    def _declared(  # noqa: PLR0911 - a case for each kind
+        self, kind: str, register: Mapping[str, Any], form: str = ""
+    ) -> str:
         registered: str = register["registered_name"]
         if kind == "other":
             return self._name("first", "second", "trade")
@@ -149,8 +151,8 @@ class Writer:
             trades = [one for one in self._words["trade"] if one != trade]
             return " ".join([*first, self._dice.pick(trades), last])
         if kind == "form_inside":
-            first, *rest = registered.split()
-            return " ".join([first, "Limited", *rest])
+            head, *rest = registered.split()
+            return " ".join([head, "Limited", *rest])
         if kind == "spelling":
             return self._spelled(registered)
         if kind == "other_form":

@@ -140,7 +140,7 @@ def _benefits() -> Iterator[Case]:
     questions = has(prescription_benefit="PRIOR AUTHORISATION")
     tier_four = fixed(medicine_tier=4, highest_tier=4)
     yield Case(tags="boundary-tier", rows=2, change=tier_four, wanted=questions)
-    for side, tier in (("at", 2), ("above", 3)):
+    for tier in (2, 3):  # at the limit, above it
         yield Case(
             tags="boundary-tier",
             change=fixed(medicine_tier=tier, highest_tier=2),
@@ -151,14 +151,14 @@ def _benefits() -> Iterator[Case]:
 def _pharmacies() -> Iterator[Case]:
     unknown = Case(tags="office-silent", change=fixed(**NO_PHARMACY))
     yield from (unknown, unknown)
-    for side, days in (("at", 0), ("below", -1)):
+    for days in (0, -1):  # at the limit, below it
         yield Case(
             tags="boundary-licence",
             rows=2,
             change=_licence(days),
             wanted=moved("pharmacy", "licence_until", -1 - days),
         )
-    for side, supply in (("at", 30), ("above", 31)):
+    for supply in (30, 31):  # at the limit, above it
         yield Case(
             tags="boundary-mail",
             rows=2,
@@ -171,7 +171,7 @@ def _pharmacies() -> Iterator[Case]:
             change=fixed(days_supply=84, sends_by_mail=mail, medicine_tier=tier, highest_tier=4),
             wanted=has(pharmacy=entry),
         )
-    for side, supply in (("at", 60), ("above", 61)):
+    for supply in (60, 61):  # at the limit, above it
         yield Case(
             tags="boundary-cash",
             rows=2,
@@ -239,7 +239,7 @@ def _registrations() -> Iterator[Case]:
 
 def risk_cases() -> Iterator[Case]:
     """Clause 9.2, of patients whose points are as they come."""
-    for side, points in (("at", 12), ("below", 11)):
+    for points in (12, 11):  # at the limit, below it
         yield Case(
             tags="boundary-review",
             rows=2,
