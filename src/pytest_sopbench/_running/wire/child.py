@@ -287,7 +287,13 @@ class LinesAgent:
             deadline=self._timeout,
         )
         run = LinesRun(asking.run, tools, approver)
-        child = await offloaded(lambda: self._child_for(run))
+        taking = in_thread(lambda: self._child_for(run))
+        try:
+            child = await asyncio.wrap_future(taking)
+        except asyncio.CancelledError:
+            # A child that is found too late gets its place back.
+            taking.add_done_callback(lambda found: _give_back(found, run))
+            raise
         child.send({"type": "run", **asking.body})
         try:
             answer = await asyncio.wrap_future(run.answer)
@@ -338,6 +344,11 @@ class LinesRun:
                 self.answer.set_result(came)
 
 
+def _give_back(found: Future[LinesChild], run: LinesRun) -> None:
+    if not found.cancelled() and found.exception() is None:
+        found.result().give_back(run)
+
+
 class LinesChild:
     """One child, with a thread that reads its lines, one that writes ours and one for its log.
 
@@ -384,6 +395,11 @@ class LinesChild:
     def send(self, message: Mapping[str, JsonValue]) -> None:
         """Have a line written; nobody waits for a child that does not read."""
         self._outgoing.put(json.dumps(message).encode() + b"\n")
+
+    def give_back(self, run: LinesRun) -> None:
+        """Free the place of a run that the child was never asked for."""
+        with self._lock:
+            self._runs.pop(run.name, None)
 
     def cancel(self, run: LinesRun) -> None:
         """Tell the child that a run is over. Its place is free once the child has said so."""

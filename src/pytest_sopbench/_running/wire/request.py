@@ -1,6 +1,7 @@
 """What an agent elsewhere is asked for one run, and what its answer is read as.
 
-The request is one JSON object, whichever way it travels: `docs/reference/services.md` has its keys.
+The request is one JSON object, whichever way it travels: `docs/how-to/test-a-service.md`
+has its keys.
 """
 
 from __future__ import annotations
