@@ -76,7 +76,7 @@ def write_parcels(folder: Path, *, weights: tuple[int, ...], policy: str = POLIC
         "id_column": "parcel_id",
         "input_columns": ["parcel_id"],
         "output_columns": ["rate"],
-        "tools": {"get_weight": {"lookup": "parcel_id", "returns": ["weight"]}},
+        "tools": {"get_weight": {"key": ["parcel_id"], "returns": ["weight"]}},
     }
     (folder / "metadata.json").write_text(json.dumps(metadata))
     return folder
@@ -145,8 +145,8 @@ def test_a_survivor_is_accepted_by_its_text_and_is_not_counted(parcels: Path) ->
     found = audit(parcels, mutants=True)
     plain = audit(parcels)
 
-    assert before.score
-    assert found.score
+    assert before.score is not None
+    assert found.score is not None
     assert found.score.of == before.score.of - 1
     assert [one.place.change for one, _ in found.accepted] == ["HEAVY: 10 -> 11"]
     assert not [one for one in plain.findings if one.rule == "unused-acceptance"]

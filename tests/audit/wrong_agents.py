@@ -236,7 +236,7 @@ WRONG_AGENTS = (
         "reads the account with a token of its own making",
         "value",
         "get_account",
-        calls=_with("get_account", session_token="ST-000000000000"),  # noqa: S106 - of a case
+        calls=_with("get_account", session_token="ST-000000000000"),  # noqa: S106 - no password
     ),
     _orders(
         "answers without a reservation",

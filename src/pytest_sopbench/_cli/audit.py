@@ -78,8 +78,7 @@ def audit(domains: tuple[str, ...], verbose: int, sarif: Path | None, **options:
         for folder, trusted in folders.items()
     ]
     for one in audits:
-        if one.is_whole:
-            _save(one)
+        _save(one)
     if sarif is not None:
         _write_sarif(sarif, audits)
     if options["as_json"]:
@@ -89,9 +88,17 @@ def audit(domains: tuple[str, ...], verbose: int, sarif: Path | None, **options:
             for line in audit_lines(one, verbosity=verbose):
                 say(line)
     status = _status(audits, strict=options["strict"])
-    if options["fail_under"] is not None and _is_under(audits, options["fail_under"]):
-        status = FAILS
-    sys.exit(status)
+    sys.exit(status if _reached(audits, options["fail_under"]) else FAILS)
+
+
+def _reached(audits: Sequence[Audit], bound: float | None) -> bool:
+    """Whether enough mutants of each domain fail its suite; say of which they do not."""
+    fewer = [one for one in audits if bound and (not one.score or one.score.percent < bound)]
+    for one in fewer:
+        percent = one.score.percent if one.score else 0.0
+        share = f"{percent:.1f} % of the mutants fail the suite"
+        tell(f"{one.name}: {share}, and --fail-under asks for {bound:g} %")
+    return not fewer
 
 
 def _is_under(audits: Sequence[Audit], bound: float) -> bool:
@@ -158,8 +165,9 @@ def _write_disagreements(folders: Mapping[Path, bool], *, limit: float, no_code:
 
 
 def _save(audit: Audit) -> None:
-    """Save what was found, which `sopbench list -v` and the header of a session show."""
-    save_audit(audit, project().folder)
+    """Save what was found of a whole domain, which a session shows in its header."""
+    if audit.is_whole:
+        save_audit(audit, project().folder)
 
 
 def _write_sarif(path: Path, audits: Sequence[Audit]) -> None:

@@ -47,9 +47,8 @@ class Mutant:
         clauses: those that a comment beside it names.
         tool: the tool that is called wrongly; `other` is a second one, an argument or a field.
         reached: how many tasks come to it.
-        noticed: by what, on which row: `answer`, `crash`, `rule`, `should` or `calls`. The last two
-           fail
-            no run unless rules are enforced, or expected calls have a gate.
+        noticed: by what, on which row: `answer`, `crash`, `rule`, `should` or `calls`. The last
+            two fail no run unless rules are enforced, or expected calls have a gate.
         differs: rows on which its run differs from the right one at all.
         source: where the argument comes from on every row, as a contract says it.
         broken: why there is no such agent; empty where there is.

@@ -66,6 +66,9 @@ _OPERATORS: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = {
 }
 _OTHER_NAMES: Final = {"min": "max", "max": "min", "any": "all", "all": "any"}
 _LONGEST_CODE: Final = 6
+_LONGEST_TEXT: Final = 90
+_OTHER_VALUES: Final = 2
+_STRENGTH: Final = ("calls", "should", "rule", "crash", "answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +188,7 @@ def _branch(holder: Any, key: str | int) -> Iterator[_Found]:
         yield "branch", test, text, _put(holder, key, new)
 
 
-def _in_expression(  # noqa: C901 - a case for each place of an expression
+def _in_expression(  # noqa: C901 - a case for each kind of part
     node: ast.AST, holder: Any, key: str | int, parent: ast.expr | None = None
 ) -> Iterator[_Found]:
     yield from _changed(node, holder, key, parent)
@@ -220,22 +223,22 @@ def _is_told(node: ast.AST) -> bool:
     return name in {"compile", "sub", "fullmatch", "match", "search", "split", "strip", "replace"}
 
 
-def _changed(  # noqa: C901, PLR0912 - a case for each kind of change
+def _changed(  # noqa: C901, PLR0912 - a case for each kind of node
     node: ast.AST, holder: Any, key: str | int, parent: ast.expr | None
 ) -> Iterator[_Found]:
     new: Any
     match node:
         case ast.Compare():
             for number, operator in enumerate(node.ops):
-                other = _OPERATORS[type(operator)]()
-                new = copy.copy(node)
-                new.ops = [*node.ops[:number], other, *node.ops[number + 1 :]]
-                text = f"{_short(node)} -> {_short(new)}"
-                yield "comparison", node, text, _put(holder, key, new)
+                opposite = _OPERATORS[type(operator)]()
+                compare = copy.copy(node)
+                compare.ops = [*node.ops[:number], opposite, *node.ops[number + 1 :]]
+                text = f"{_short(node)} -> {_short(compare)}"
+                yield "comparison", node, text, _put(holder, key, compare)
         case ast.BoolOp():
-            new = copy.copy(node)
-            new.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-            yield "and-or", node, f"{_short(node)} -> {_short(new)}", _put(holder, key, new)
+            joined = copy.copy(node)
+            joined.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+            yield "and-or", node, f"{_short(node)} -> {_short(joined)}", _put(holder, key, joined)
             for number, one in enumerate(node.values):
                 rest = [*node.values[:number], *node.values[number + 1 :]]
                 less: ast.expr = rest[0]
@@ -250,13 +253,13 @@ def _changed(  # noqa: C901, PLR0912 - a case for each kind of change
         case ast.IfExp():
             yield from _branch(node, "test")
         case ast.BinOp(op=ast.Add() | ast.Sub()):
-            new = copy.copy(node)
-            new.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
-            yield "operand", node, f"{_short(node)} -> {_short(new)}", _put(holder, key, new)
+            term = copy.copy(node)
+            term.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+            yield "operand", node, f"{_short(node)} -> {_short(term)}", _put(holder, key, term)
         case ast.Call(func=ast.Name(id=name)) if name in _OTHER_NAMES:
-            new = copy.copy(node)
-            new.func = ast.copy_location(ast.Name(_OTHER_NAMES[name], ast.Load()), node.func)
-            yield "operand", node, f"{_short(node)} -> {_short(new)}", _put(holder, key, new)
+            called = copy.copy(node)
+            called.func = ast.copy_location(ast.Name(_OTHER_NAMES[name], ast.Load()), node.func)
+            yield "operand", node, f"{_short(node)} -> {_short(called)}", _put(holder, key, called)
         case ast.Set(elts=parts) if len(parts) > 1:
             yield from _without(node, "elts", parts)
         case ast.Tuple(elts=parts) if len(parts) > 1 and all(map(_is_row, parts)):
@@ -281,7 +284,7 @@ def _without(node: Any, name: str, parts: Sequence[ast.expr]) -> Iterator[_Found
         yield "element", one, f"{_short(one)} is left out", _put(node, name, rest)
 
 
-def _near(value: Any) -> Iterator[Any]:
+def _near(value: object) -> Iterator[int | float | str]:
     """The values beside a constant: one off, in its last decimal place."""
     if isinstance(value, bool):
         return
@@ -304,7 +307,7 @@ _OTHERS: Final = 2
 
 def _short(node: ast.AST) -> str:
     text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 3]}..."
 
 
 def cited_clauses(source: str) -> Mapping[int, tuple[str, ...]]:
@@ -624,9 +627,7 @@ def _mutate_trajectories(suite: Suite, book: Book) -> None:
     for (kind, tool, other), found in tallies.items():
         # On one task a tool may be called twice: it is noticed there if each of its ways is.
         noticed = {
-            position: next(
-                one for one in ("calls", "should", "rule", "crash", "answer") if one in by
-            )
+            position: next(one for one in _STRENGTH if one in by)
             for position, by in found.items()
             if "" not in by
         }
@@ -660,7 +661,7 @@ def _values(kept: Mapping[int, Sequence[Step]]) -> Mapping[tuple[str, str], Sequ
         for name, arguments in steps:
             for argument, value in arguments.items():
                 some = found[name, argument]
-                if len(some) < _OTHERS and value not in some:
+                if len(some) < _OTHER_VALUES and value not in some:
                     some.append(value)
     return found
 

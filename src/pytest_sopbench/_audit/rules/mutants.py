@@ -79,9 +79,8 @@ def _what(one: Mutant, mutation: Mutation | None) -> str:
 
 
 def _row_to_add(one: Mutant) -> str:
-    before, _, after = one.text.partition(" in " if one.kind == "constant" else "\0")[0].partition(
-        " -> "
-    )
+    text = one.text.partition(" in ")[0] if one.kind == "constant" else one.text
+    before, _, after = text.partition(" -> ")
     condition = before.removeprefix("if ")
     match one.kind:
         case "comparison" if any(sign in before for sign in ("<", ">")):
@@ -165,7 +164,7 @@ RULE_NAMES: Final = frozenset(one.name for one in RULES)
 
 
 def score(mutation: Mutation, accepted: Iterable[Place] = ()) -> Score:
-    """Count the mutants that fail the suite; `should` rules and expected calls fail none."""
+    """Count the mutants that fail the suite; soft rules and expected calls fail none."""
     excused = {str(one) for one in accepted}
     counted = [one for one in _alive(mutation) if str(one.place) not in excused]
     return Score(noticed=sum(bool(one.fails) for one in counted), of=len(counted))
@@ -208,7 +207,7 @@ def strong_sample(subject: Subject, mutation: Mutation) -> tuple[tuple[int, ...]
     left = {*wanted}
     while left:
         # Mutants before labels: the first rows are to say the most.
-        row = max(sorted(held), key=lambda one: _gain(held[one] & left))
+        row = max(sorted(held), key=lambda one: _gain(held[one], left))
         left -= held[row]
         chosen.append(row)
         mutants = sum(kind == "mutant" for kind, _ in left)
@@ -217,7 +216,7 @@ def strong_sample(subject: Subject, mutation: Mutation) -> tuple[tuple[int, ...]
 
 
 def _wanted(subject: Subject, mutation: Mutation) -> dict[tuple[str, object], set[int]]:
-    """Return what a sample has to hold, each with the rows that do."""
+    """What a sample has to hold, and the rows that hold each."""
     wanted: dict[tuple[str, object], set[int]] = defaultdict(set)
     for number, one in enumerate(_alive(mutation)):
         for row in one.fails:
@@ -228,13 +227,15 @@ def _wanted(subject: Subject, mutation: Mutation) -> dict[tuple[str, object], se
         for tag in subject.tasks[row].tags:
             wanted["tag", tag].add(row)
     for name, labels in subject.labels.items():
+        # A field of which nearly each row has another value asks for no sample.
         if len(set(labels)) * 5 <= len(labels):
             for row, label in enumerate(labels):
                 wanted["label", (name, label)].add(row)
     return wanted
 
 
-def _gain(things: set[tuple[str, object]]) -> tuple[int, int]:
+def _gain(held: set[tuple[str, object]], left: set[tuple[str, object]]) -> tuple[int, int]:
+    things = held & left
     mutants = sum(kind == "mutant" for kind, _ in things)
     return mutants, len(things)
 
