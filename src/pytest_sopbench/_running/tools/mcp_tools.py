@@ -21,6 +21,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import asynccontextmanager, suppress
 from contextvars import Context, copy_context
+from importlib.util import find_spec
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
 from urllib.parse import urlsplit
@@ -114,9 +115,7 @@ class McpTools:
             ToolSpecError: it does not answer in so many seconds, lacks a tool, or has another
                 schema of one; or the SDK is not installed.
         """
-        try:
-            import mcp  # noqa: F401, PLC0415 - only where a domain has an MCP server
-        except ImportError:
+        if find_spec("mcp") is None:
             self._refuse(
                 "the package 'mcp' is not installed", "pip install 'pytest-sopbench[wire]'"
             )
@@ -488,7 +487,7 @@ async def _write(process: Process, from_session: Any) -> None:
 def _first(error: BaseException) -> BaseException:
     """Return the error that a group was made for."""
     while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error
 
 
@@ -527,26 +526,27 @@ _NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definiti
 
 def _meaning(schema: Mapping[str, Any]) -> dict[str, JsonValue]:
     # A tool spec invites arguments that it does not name only if it says so.
-    plain = {"type": "object", "properties": {}, "required": [], **schema}
+    plain: dict[str, Any] = {"type": "object", "properties": {}, "required": [], **schema}
     if plain.get("additionalProperties") is False:
         del plain["additionalProperties"]
     return cast("dict[str, JsonValue]", _without_words(plain))
 
 
 def _without_words(schema: Any) -> JsonValue:
-    if isinstance(schema, Mapping):
-        return {
-            key: {name: _without_words(one) for name, one in inner.items()}
-            if key in _NAMED and isinstance(inner, Mapping)
-            else sorted(inner, key=str)
-            if key == "required" and isinstance(inner, Sequence)
-            else _without_words(inner)
-            for key, inner in cast("Mapping[str, Any]", schema).items()
-            if key not in _FOR_READERS
-        }
-    if isinstance(schema, Sequence) and not isinstance(schema, str):
-        return [_without_words(one) for one in schema]
-    return cast("JsonValue", schema)
+    if isinstance(schema, list):
+        return [_without_words(one) for one in cast("list[Any]", schema)]
+    if not isinstance(schema, Mapping):
+        return cast("JsonValue", schema)
+    kept: dict[str, JsonValue] = {}
+    for key, inner in cast("Mapping[str, Any]", schema).items():
+        if key in _NAMED and isinstance(inner, Mapping):
+            named = cast("Mapping[str, Any]", inner)
+            kept[key] = {name: _without_words(one) for name, one in named.items()}
+        elif key == "required" and isinstance(inner, list):
+            kept[key] = sorted(cast("list[JsonValue]", inner), key=str)
+        elif key not in _FOR_READERS:
+            kept[key] = _without_words(inner)
+    return kept
 
 
 def _difference(ours: JsonValue, theirs: JsonValue, place: str = "") -> str:
