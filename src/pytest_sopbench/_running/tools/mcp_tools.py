@@ -533,7 +533,8 @@ def _meaning(schema: Mapping[str, Any]) -> dict[str, JsonValue]:
 
 def _without_words(schema: Any) -> JsonValue:
     if isinstance(schema, list):
-        return [_without_words(one) for one in cast("list[Any]", schema)]
+        several: list[Any] = schema
+        return [_without_words(one) for one in several]
     if not isinstance(schema, Mapping):
         return cast("JsonValue", schema)
     kept: dict[str, JsonValue] = {}
