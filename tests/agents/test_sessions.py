@@ -199,12 +199,6 @@ def test_what_it_was_told_is_recorded(pytester: pytest.Pytester, stub: Any) -> N
         pytest.param(
             "react:opnai/m", "top_p=1", ["*no provider 'opnai'", "did you mean openai*"], id="near"
         ),
-        pytest.param(
-            "http://localhost:1",
-            "top_p=1",
-            ["*form http: are not available*", "*function-calling:PROVIDER/MODEL*"],
-            id="later",
-        ),
     ],
 )
 def test_what_cannot_be_is_a_usage_error_before_the_first_run(

@@ -108,7 +108,8 @@ class Handler(BaseHTTPRequestHandler):
         self.say(200, ANSWER)
 
     def lies(self, _: Any) -> None:
-        usage = {"input_tokens": -5, "output_tokens": "many", "cost": 1e400}
+        # All of it JSON: `Infinity`, which Python writes, would be a broken body.
+        usage = {"input_tokens": -5, "output_tokens": "many", "cost_usd": -1e300}
         self.say(200, json.dumps({"output": {"hazard_class": "B"}, "usage": usage}).encode())
 
     def log_message(self, *_: object) -> None:

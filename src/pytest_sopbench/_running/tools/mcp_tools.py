@@ -532,9 +532,8 @@ def _meaning(schema: Mapping[str, Any]) -> dict[str, JsonValue]:
 
 
 def _without_words(schema: Any) -> JsonValue:
-    if isinstance(schema, list):
-        several: list[Any] = schema
-        return [_without_words(one) for one in several]
+    if isinstance(schema, Sequence) and not isinstance(schema, str):
+        return [*map(_without_words, cast("Sequence[Any]", schema))]
     if not isinstance(schema, Mapping):
         return cast("JsonValue", schema)
     kept: dict[str, JsonValue] = {}

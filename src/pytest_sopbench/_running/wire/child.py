@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, InvalidStateError, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -136,15 +137,15 @@ class ExecAgent:
     async def _answer(self, asking: Asked, door: Door) -> str:
         told = {"SOPBENCH_TOOLS": door.call, "SOPBENCH_MCP": door.mcp}
         environment = marked({**os.environ, **told, "TRACEPARENT": asking.traceparent})
+        child = OneRun(self._command, self._folder, environment)
         try:
-            child = OneRun(self._command, self._folder, environment)
+            # To start and to end a child takes milliseconds, which all runs on the loop would wait.
+            status = await offloaded(lambda: child.talk(asking.text.encode() + b"\n"))
         except OSError as fault:
             msg = f"the child could not be started: {fault}"
             raise Unavailable(msg) from None
-        try:
-            await offloaded(lambda: child.talk(asking.text.encode() + b"\n"))
         except asyncio.CancelledError:
-            child.end()
+            in_thread(child.end)
             raise
         log = child.log.decode("utf-8", "replace")
         if log:
@@ -152,52 +153,62 @@ class ExecAgent:
         if child.size > LARGEST_OUTPUT:
             msg = f"the child wrote more than {LARGEST_OUTPUT:,} bytes"
             raise ServiceError(msg)
-        if child.process.returncode:
-            _complain(child.process.returncode, log)
+        if status:
+            _complain(status, log)
         return b"".join(child.output).decode("utf-8", "replace").strip()
 
 
 class OneRun:
-    """A child that makes one run: a thread for each of its pipes, so that none waits for another.
-
-    Raises:
-        OSError: it cannot be started.
-    """
+    """A child that makes one run: a thread for each pipe, so that none waits for another."""
 
     def __init__(self, command: list[str], folder: Path, environment: dict[str, str]) -> None:
+        self._start = partial(_started, command, folder, environment)
         self._environment = environment
-        self.process = _started(command, folder, environment)
+        self._lock = Lock()
+        self._is_over = False
+        self.process: subprocess.Popen[bytes] | None = None
         self.output: list[bytes] = []
         self.size = 0
         self.log = b""
 
-    def talk(self, request: bytes) -> None:
-        """Hand over the request, wait for the end of the child, and end what it has started."""
-        process = self.process
-        reading = [in_thread(self._read), in_thread(self._keep_log)]
+    def talk(self, request: bytes) -> int:
+        """Start the child, hand over the request, and return the status with which it ended.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        with self._lock:
+            if self._is_over:
+                return 0
+            process = self.process = self._start()
+        reading = [in_thread(partial(self._read, process)), in_thread(partial(self._keep, process))]
         in_thread(lambda: _write(process, request))
-        process.wait()
+        status = process.wait()
         # What it has started may hold the pipes for ever.
         self.end()
         wait(reading, timeout=_LAST_WORDS)
+        return status
 
     def end(self) -> None:
-        """End the child with all that it has started."""
-        end_with_descendants(self.process, self._environment)
+        """End the child with all that it has started; one that has not started never does."""
+        with self._lock:
+            self._is_over, process = True, self.process
+        if process is not None:
+            end_with_descendants(process, self._environment)
 
-    def _read(self) -> None:
-        stream = self.process.stdout
+    def _read(self, process: subprocess.Popen[bytes]) -> None:
+        stream = process.stdout
         while stream is not None and (chunk := os.read(stream.fileno(), 64 * 1024)):
             self.size += len(chunk)
             if self.size > LARGEST_OUTPUT:
-                self.process.kill()
+                process.kill()
                 break
             self.output.append(chunk)
         if stream is not None:
             stream.close()
 
-    def _keep_log(self) -> None:
-        stream = self.process.stderr
+    def _keep(self, process: subprocess.Popen[bytes]) -> None:
+        stream = process.stderr
         while stream is not None and (chunk := os.read(stream.fileno(), 64 * 1024)):
             self.log = (self.log + chunk)[-_LOG_KEPT:]
         if stream is not None:

@@ -1,0 +1,119 @@
+"""What a tool call costs an agent in another process, by HTTP and by MCP, beside one in process.
+
+    python benchmarks/wire.py [CALLS]
+
+One connection, one call in flight; the server has a thread of its own, the client is this one. Told
+is the median. What is to hold: at most 2 ms by HTTP, and 3 ms by MCP, on a machine that does
+nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from http.client import HTTPConnection
+from pathlib import Path
+from statistics import median
+from urllib.parse import urlsplit
+
+from mcp import Client
+
+import pytest_sopbench
+from pytest_sopbench import Domain
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._running.tools.facade import Tools
+from pytest_sopbench._running.tools.toolbox import ToolboxFactory
+from pytest_sopbench._running.wire.server import Address, Door, ToolServer
+
+FOLDER = Path(pytest_sopbench.__file__).parent / "bundled" / "dangerous_goods"
+TOOL = "calculate_sds_label_score"
+LIMITS = {"HTTP": 2.0, "MCP": 3.0, "MCP, before 2026": 3.0}
+
+
+def main(calls: int) -> None:
+    """Print the cost of a call by each way, and how many times that of one in process it is."""
+    domain = load_domain(FOLDER)
+    task = domain.tasks[0]
+    arguments = {name: task.inputs[name] for name in ("product_id", "sds_label_text")}
+    server = ToolServer(Address())
+
+    def opened() -> Tools:
+        return toolbox(domain, task, calls).tools
+
+    tools = opened()
+    inside = measured(lambda: tools.call(TOOL, **arguments), calls)
+    spent = {
+        "HTTP": by_http(server.open(opened()), arguments, calls),
+        "MCP": asyncio.run(by_mcp(server.open(opened()), "auto", arguments, calls)),
+        "MCP, before 2026": asyncio.run(by_mcp(server.open(opened()), "legacy", arguments, calls)),
+    }
+    print(f"in process        {inside * 1000:8.3f} ms")
+    for name, seconds in spent.items():
+        limit = LIMITS[name]
+        print(
+            f"{name:17} {seconds * 1000:8.3f} ms   {seconds / inside:6.0f} times   "
+            f"{'within' if seconds * 1000 <= limit else 'MORE THAN'} {limit:g} ms"
+        )
+
+
+def toolbox(domain: Domain, task: Task, calls: int):  # noqa: ANN201 - of the room beside
+    """Open the tools of one run, which may make more calls than are measured."""
+    factory = ToolboxFactory(domain)
+    box = factory.open(task, max_calls=2 * calls + 100, clock=time.perf_counter)
+    KEPT.append(box)
+    return box
+
+
+KEPT: list[object] = []
+"""Toolboxes: their tools lead to them by weak references."""
+
+
+def by_http(door: Door, arguments: dict[str, object], calls: int) -> float:
+    """Return the seconds of a call over one connection."""
+    parts = urlsplit(door.call)
+    connection = HTTPConnection(parts.hostname or "", parts.port)
+    body = json.dumps(arguments)
+
+    def call() -> None:
+        connection.request("POST", f"{parts.path}/{TOOL}", body)
+        told = json.loads(connection.getresponse().read())
+        if "result" not in told:
+            raise SystemExit(told)
+
+    return measured(call, calls)
+
+
+async def by_mcp(door: Door, mode: str, arguments: dict[str, object], calls: int) -> float:
+    """Return the seconds of a call by the official client."""
+    spent: list[float] = []
+    async with Client(door.mcp, mode=mode) as client:
+        for _ in range(calls):
+            began = time.perf_counter()
+            result = await client.call_tool(TOOL, arguments)
+            spent.append(time.perf_counter() - began)
+            if result.is_error:
+                raise SystemExit(result.content)
+    return middle(spent)
+
+
+def measured(call: Callable[[], object], calls: int) -> float:
+    """Return the median of so many calls."""
+    spent: list[float] = []
+    for _ in range(calls):
+        began = time.perf_counter()
+        call()
+        spent.append(time.perf_counter() - began)
+    return middle(spent)
+
+
+def middle(spent: Sequence[float]) -> float:
+    """Return the median, without the first calls, which open connections."""
+    return median(spent[len(spent) // 10 :])
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 300)
