@@ -533,7 +533,7 @@ def _meaning(schema: Mapping[str, Any]) -> dict[str, JsonValue]:
 
 def _without_words(schema: Any) -> JsonValue:
     if isinstance(schema, Sequence) and not isinstance(schema, str):
-        return [*map(_without_words, cast("Sequence[Any]", schema))]
+        return [*map(_without_words, cast("Sequence[object]", schema))]
     if not isinstance(schema, Mapping):
         return cast("JsonValue", schema)
     kept: dict[str, JsonValue] = {}
