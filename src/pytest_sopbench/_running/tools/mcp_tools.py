@@ -533,8 +533,8 @@ def _meaning(schema: Mapping[str, Any]) -> dict[str, JsonValue]:
 
 
 def _without_words(schema: Any) -> JsonValue:
-    if isinstance(schema, list):
-        return [_without_words(one) for one in cast("list[Any]", schema)]
+    if isinstance(schema, Sequence) and not isinstance(schema, str):
+        return [*map(_without_words, cast("Sequence[object]", schema))]
     if not isinstance(schema, Mapping):
         return cast("JsonValue", schema)
     kept: dict[str, JsonValue] = {}
