@@ -74,8 +74,8 @@ class Spending:
         """Count one run that was started.
 
         A run that returned and reported no cost, while none of its agent before it has told one,
-        shows that the agent tells none at all: `unpriced_first` then. What was cut short may not have
-        come to telling its cost.
+        shows that the agent tells none at all: `unpriced_first` then. What was cut short may not
+        have come to telling its cost.
         """
         if cost_usd is not None:
             self.usd += cost_usd
