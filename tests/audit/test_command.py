@@ -84,9 +84,13 @@ def test_programs_are_given_places_and_counts(lab: Any, sopbench_audit: Audit) -
 
     assert {"error": 0, "warning": 1, "note": 0} == said["counts"]
     (finding,) = said["findings"]
-    assert {"file": "metadata.json", "line": None, "column": "licens", "tool": None} == (
-        finding["place"]
-    )
+    assert {
+        "file": "metadata.json",
+        "line": None,
+        "column": "licens",
+        "tool": None,
+        "change": None,
+    } == (finding["place"])
 
 
 def test_few_findings_of_a_rule_are_shown_unless_more_are_asked_for(

@@ -1,4 +1,4 @@
-"""The strong sample of a domain: the few tasks that notice what all of them notice."""
+"""The strong sample of a domain: the few tasks that fail whatever all of them fail."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _WRITE: Final = "write it by: sopbench audit {} --mutants --write-sample"
 class StrongSample:
     """The tasks in the order in which they were chosen, and what the first of them stand for.
 
-    `noticed` has for each task how many mutants are noticed with it and those before it, of
-    `mutants`; `unseen` are those that the whole domain does not notice.
+    `noticed` has for each task how many of the `mutants` fail on it or on one before it; `unseen`
+    are those that fail on no task of the domain.
     """
 
     tasks: tuple[str, ...]
@@ -32,8 +32,8 @@ class StrongSample:
         size = min(size or len(self.tasks), len(self.tasks))
         seen, all_seen = self.noticed[size - 1], self.mutants - self.unseen
         return (
-            f"{size} of {len(self.tasks)} tasks of the strong sample notice {seen} of the "
-            f"{all_seen} mutants that the whole domain notices; {self.unseen} more nobody notices"
+            f"{size} of the {len(self.tasks)} tasks of its strong sample fail {seen} of the "
+            f"{all_seen} mutants that the whole domain fails; {self.unseen} more fail neither"
         )
 
 
