@@ -101,18 +101,6 @@ def _reached(audits: Sequence[Audit], bound: float | None) -> bool:
     return not fewer
 
 
-def _is_under(audits: Sequence[Audit], bound: float) -> bool:
-    """Say of which domains too few mutants fail the suite."""
-    under = False
-    for one in audits:
-        reached = one.score.percent if one.score else 0.0
-        if reached < bound:
-            under = True
-            wanted = f"and --fail-under asks for {bound:g} %"
-            tell(f"{one.name}: {reached:.1f} % of the mutants fail the suite, {wanted}")
-    return under
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What is asked of each audit."""

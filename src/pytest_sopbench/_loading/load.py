@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import LookupTool, McpServer, ToolSpec
+from pytest_sopbench._core.model.world import WorldTool
 from pytest_sopbench._core.steps.approving import Decisions, Scripted
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.contract import domain_contract, domain_expected_calls
@@ -107,7 +108,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
     types = _types(described, table, layout)
     expected = domain_expected_calls(described, specs, ids)
     world = read_world(described, layout, specs, ids)
-    world_tools = {} if world is None else world.tools
+    world_tools: Mapping[str, WorldTool] = {} if world is None else world.tools
     tasks = TaskRows(
         domain=domain,
         table=table,

@@ -105,7 +105,7 @@ def _page(dice: Dice, day: date, room: str, of: Case) -> dict[str, Any]:
 
 
 def _room(dice: Dice, room: str, of: Case) -> dict[str, int]:
-    guests = of["guests2"] if room.endswith("2") else of["guests"]
+    guests: int = of["guests2"] if room.endswith("2") else of["guests"]
     sitting = next((name for name, (a, b) in SITTINGS.items() if a <= of["time"] <= b), "late")
     others = [name for name in SITTINGS if name != sitting]
     if room in {"at", "above"}:

@@ -15,14 +15,14 @@ import signal
 import sys
 import tokenize
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 from types import ModuleType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from pytest_sopbench._audit.observing.probing import Book
 from pytest_sopbench._core.answers.find import read_returned
@@ -132,16 +132,18 @@ def _in_body(  # noqa: C901 - a case for each kind of statement
 
 
 def _assigned(statement: ast.stmt) -> str:
-    targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+    given: Any = statement
+    targets: list[Any] = getattr(given, "targets", None) or [getattr(given, "target", None)]
     return ast.unparse(targets[0]) if targets[0] is not None else ""
 
 
 def _own_lines(statement: ast.stmt) -> range:
     """The lines of a statement without those of the statements inside it."""
-    inner = getattr(statement, "body", None)
+    inner: Any = getattr(statement, "body", None)
     last = statement.end_lineno or statement.lineno
     if isinstance(inner, list) and inner:
-        last = max(statement.lineno, inner[0].lineno - 1)
+        first: ast.stmt = inner[0]
+        last = max(statement.lineno, first.lineno - 1)
     return range(statement.lineno, last + 1)
 
 
@@ -157,9 +159,10 @@ def _put(holder: Any, key: str | int, new: Any) -> _Put:
             old = holder[key]
             holder[key] = new
             return lambda: holder.__setitem__(key, old)
-        old = getattr(holder, key)
-        setattr(holder, key, new)
-        return lambda: setattr(holder, key, old)
+        name = key
+        old = getattr(holder, name)
+        setattr(holder, name, new)
+        return lambda: setattr(holder, name, old)
 
     return apply
 
@@ -171,7 +174,7 @@ def _in_statement(statement: ast.stmt) -> Iterator[_Found]:
         if name in {"body", "orelse", "finalbody", "handlers", "cases", "targets", "annotation"}:
             continue
         if isinstance(value, list):
-            for number, one in enumerate(value):
+            for number, one in enumerate(cast("list[object]", value)):
                 if isinstance(one, ast.AST):
                     yield from _in_expression(one, value, number)
         elif isinstance(value, ast.AST):
@@ -199,7 +202,7 @@ def _in_expression(  # noqa: C901 - a case for each kind of part
             # What is taken out of a list is no number of the procedure.
             continue
         if isinstance(value, list):
-            for number, one in enumerate(value):
+            for number, one in enumerate(cast("list[object]", value)):
                 if isinstance(one, ast.comprehension):
                     for place in range(len(one.ifs)):
                         yield from _branch(one.ifs, place)
@@ -416,7 +419,7 @@ def _closed(box: Toolbox) -> tuple[ToolCall, ...]:
 
 
 @contextmanager
-def _limited() -> Iterator[None]:
+def _limited() -> Generator[None]:
     def ring(*_: object) -> None:
         raise EndlessError
 
@@ -470,7 +473,7 @@ def _mutate_policy(suite: Suite, path: Path, book: Book, skip: AbstractSet[int])
     for number, change in enumerate(changes_of(tree)):
         if number in skip:
             continue
-        at = sorted(set().union(*(reached[line] for line in change.lines)))
+        at = sorted({row for line in change.lines for row in reached[line]})
         positions = at if change.lines else sorted(suite.right)
         told_of = {
             "kind": change.kind,

@@ -98,7 +98,7 @@ class DomainWorld:
         if not isinstance(rows, list):
             _wrong(f"table {table!r} is no list of rows; write {_ROWS}")
         key, columns, seen = self.world.keys[table], self.columns[table], set[Key]()
-        for number, row in enumerate(cast("list[JsonValue]", rows), start=1):
+        for number, row in enumerate(rows, start=1):
             lacks_key = isinstance(row, Mapping) and key not in row
             try:
                 if not (lacks_key and may_lack_key and table in self.generated):
@@ -215,7 +215,7 @@ def _parts(content: JsonValue) -> tuple[str, list[str] | None, list[JsonValue]]:
         _wrong("'columns' is no list of names")
     if not isinstance(rows, list):
         _wrong("'rows' is no list")
-    return key, cast("list[str] | None", declared), cast("list[JsonValue]", rows)
+    return key, cast("list[str] | None", declared), rows
 
 
 def _rows(key: str, declared: list[str] | None, rows: list[JsonValue]) -> dict[str, Any]:
@@ -434,7 +434,7 @@ class _ToolReader:
             return
         if not isinstance(given, list) or not given:
             self.refuse(".requires", f"{shown(given)} is no list of conditions", "")
-        for number, one in enumerate(cast("list[JsonValue]", given)):
+        for number, one in enumerate(given):
             yield self._precondition(f"requires[{number}]", action, table, one)
 
     def _precondition(self, place: str, action: str, table: str, given: JsonValue) -> Precondition:

@@ -42,7 +42,7 @@ def mcp_app(
         return types.ListToolsResult(tools=[types.Tool(**_as_tool(one)) for one in specs])
 
     async def call_tool(context: Any, params: Any) -> Any:
-        arguments = {} if params.arguments is None else params.arguments
+        arguments: object = {} if params.arguments is None else params.arguments
         run: str = context.request.path_params["run"]
         served = await serve(run, params.name, arguments)
         if served is None:

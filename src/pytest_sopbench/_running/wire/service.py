@@ -15,6 +15,7 @@ import ssl
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import urljoin, urlsplit
@@ -401,8 +402,6 @@ def _tls(service: Service) -> ssl.SSLContext | None:
 
 
 def _need_h11() -> None:
-    try:
-        import h11  # noqa: F401, PLC0415 - optional
-    except ModuleNotFoundError:
+    if find_spec("h11") is None:
         msg = "agents behind a URL need h11"
-        raise AgentSpecError(msg, hint='install the extra "wire"') from None
+        raise AgentSpecError(msg, hint='install the extra "wire"')
