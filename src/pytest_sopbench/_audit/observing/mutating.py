@@ -142,7 +142,7 @@ def _own_lines(statement: ast.stmt) -> range:
     inner: Any = getattr(statement, "body", None)
     last = statement.end_lineno or statement.lineno
     if isinstance(inner, list) and inner:
-        first: ast.stmt = inner[0]
+        first = cast("list[ast.stmt]", inner)[0]
         last = max(statement.lineno, first.lineno - 1)
     return range(statement.lineno, last + 1)
 
