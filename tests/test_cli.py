@@ -226,7 +226,7 @@ def test_all_trials_and_agents_of_a_task_are_shown(sopbench: Sopbench, tmp_path:
 
 def test_sessions_lie_where_the_project_says(sopbench: Sopbench, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.pytest]\nsop_dir = "kept"', "utf-8")
-    save(tmp_path / "kept" / "base.jsonl", WRONG)
+    save(tmp_path / "kept" / "sessions" / "base.jsonl", WRONG)
 
     assert sopbench("show", "base", "T1").exit_code == 0
 

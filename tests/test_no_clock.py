@@ -22,6 +22,7 @@ HANG_GUARDS = {
     "hooks/test_budget_crashes.py::DEADLY",
     "hooks/test_in_flight_crashes.py::test_a_process_that_is_killed_leaves_the_runs_that_had_ended",
     "hooks/test_in_flight_limits.py::eventually",
+    "hooks/test_mcp_tools.py::wait_for_end",
     "hooks/test_in_flight_output.py::test_ctrl_c_keeps_what_has_ended_before_its_test_came",
     "running/test_engine_limits.py::eventually",
     "running/test_time_used.py::eventually",

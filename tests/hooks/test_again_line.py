@@ -24,6 +24,7 @@ GIVEN = {
     "sop_trust": "some folder",
     "sop_max_calls": "7",
     "sop_scoring": "exact",
+    "sop_tool_address": "127.0.0.1 localhost",
     "sop_unavailable_exceptions": "some.Error",
     "sop_comparer_timeout": "5",
     "sop_judge": "openai/m temperature=none",

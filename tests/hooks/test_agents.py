@@ -156,7 +156,6 @@ FAULTS = [
     pytest.param("syntax:agent", (), "*importing syntax failed: SyntaxError*", id="a syntax error"),
     pytest.param("exits:agent", (), "*importing exits failed: SystemExit*", id="exits on import"),
     pytest.param("reference-policy", (), "*lab has no policy.py*", id="no reference policy"),
-    pytest.param("https://localhost:1", (), "*not available in this version*", id="a later form"),
     pytest.param("habits:right", ("size=2",), "*no parameter of that name*", id="nobody takes it"),
     pytest.param("habits:right", ("size",), "*write KEY=VALUE*", id="no value"),
     pytest.param("habits:right", ("=2",), "*write KEY=VALUE*", id="no key"),
@@ -313,7 +312,7 @@ def test_a_session_without_a_run_needs_no_agent_and_no_code_of_a_domain(
         pytest.param(("-n2",), id="workers"),
         pytest.param(("-n2", "-k", "T_01"), id="workers-and-a-name"),
         pytest.param(("--sop-concurrency=4",), id="in-flight"),
-        pytest.param(("--sop-resume=before,anyway"), id="nothing-left-to-run"),
+        pytest.param(("--sop-resume=before,anyway",), id="nothing-left-to-run"),
     ],
 )
 def test_a_wrong_agent_is_told_before_the_first_run(

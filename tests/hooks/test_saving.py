@@ -184,7 +184,7 @@ def test_sessions_may_lie_elsewhere(pytester: pytest.Pytester) -> None:
 
     pytester.runpytest(*RIGHT)
 
-    assert (pytester.path / "kept" / "last.jsonl").exists()
+    assert (pytester.path / "kept" / "sessions" / "last.jsonl").exists()
 
 
 # What cannot be written.

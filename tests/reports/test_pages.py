@@ -155,7 +155,7 @@ def test_a_key_that_the_docs_do_not_know_is_found() -> None:
 @pytest.mark.parametrize(
     ("more", "state"),
     [
-        pytest.param({}, "not asked", id="no gate"),
+        pytest.param({}, "not checked", id="no gate"),
         pytest.param({"states": ["holds", "holds"]}, "holds", id="all hold"),
         pytest.param({"states": ["holds", "inconclusive"]}, "inconclusive", id="one is unknown"),
         pytest.param(

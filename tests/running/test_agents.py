@@ -342,8 +342,6 @@ def test_the_folder_is_made_importable_once(project: Path) -> None:
         pytest.param("spec_three:zzz", "no attribute 'zzz'\nan agent is", id="far"),
         pytest.param(":agent", "the module or the attribute is missing", id="no-module-name"),
         pytest.param("spec_three:", "the module or the attribute is missing", id="no-attribute"),
-        pytest.param("http://localhost:1", "form http: are not", id="not-built"),
-        pytest.param("https://a.example/run", "form https: are not available", id="address"),
         pytest.param("refrence-policy", "did you mean reference-policy", id="near-name"),
         pytest.param("somebody", "no agent is registered by that name", id="no-name"),
     ],

@@ -578,6 +578,7 @@ def test_a_table_has_one_row_for_each_run(saved: Path) -> None:
         "agent",
         "outcome",
         "correct",
+        "expected_calls",
         "reason",
         "fields",
         "answer.grade",

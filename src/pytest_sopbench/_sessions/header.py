@@ -221,7 +221,13 @@ def read_session_options(data: Mapping[str, JsonValue]) -> SessionOptions:
 
 
 def _parts(value: Any) -> Mapping[str, Any]:
-    return options_to_json(value) if isinstance(value, SessionOptions) else members(value)
+    if isinstance(value, SessionOptions):
+        return options_to_json(value)
+    told = members(value)
+    if isinstance(value, DomainHeader) and value.deterministic:
+        # As nearly every domain is.
+        return {name: one for name, one in told.items() if name != "deterministic"}
+    return told
 
 
 # Taken at import: an agent may put others into their place, also into those that JSON calls.
@@ -410,7 +416,7 @@ _READ_HEADER: Final = SchemaValidator(
             "agent_args": _by_name(TEXT),
             "options": _OPTIONS,
             "git": maybe(part(GitState, {"commit": TEXT, "dirty": FLAG})),
-            "domains": _by_name(part(DomainHeader, _DOMAIN)),
+            "domains": _by_name(part(DomainHeader, _DOMAIN, optional={"deterministic": True})),
             "schema": COUNT,
         },
     )
