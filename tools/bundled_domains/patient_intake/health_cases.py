@@ -139,6 +139,8 @@ def _credited(patient: Patient) -> bool:
 def chart_cases() -> Iterator[Case]:
     """Part 7, clause by clause."""
     yield Case(tags="no-chart", rows=7, change=fixed(**NO_CHART))
+    held = fixed(registry="already held")
+    yield Case(tags="duplicate", rows=4, change=held, wanted=has(registration="DUPLICATE"))
     for age in (40, 80):
         for side, days in (("at", 0), ("below", 1)):
             yield Case(

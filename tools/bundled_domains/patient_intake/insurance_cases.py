@@ -35,12 +35,11 @@ def _statuses() -> Iterator[Case]:
     for days in (0, -5):
         void = _periods((-40, 200, -40 + days))
         yield Case(tags="no-period", change=void, wanted=has(insurance_status="UNCONFIRMED"))
-    for side, first in (("at", 0), ("above", 1)):
-        status = "IN FORCE" if side == "at" else "NOT STARTED"
+    for first in (1, 1):
         yield Case(
             tags="boundary-first-day",
             change=_periods((first, None, None), waiting_days=0),
-            wanted=has(insurance_status=status),
+            wanted=has(insurance_status="NOT STARTED"),
         )
     for side, last in (("at", 0), ("below", -1)):
         yield Case(
@@ -149,14 +148,14 @@ def _benefits() -> Iterator[Case]:
 
 
 def _pharmacies() -> Iterator[Case]:
-    unknown = Case(tags="office-silent", change=fixed(**NO_PHARMACY))
+    unknown = Case(tags="office-silent", change=fixed(**NO_PHARMACY), wanted=_uninsured(lambda _: True))
     yield from (unknown, unknown)
     for side, days in (("at", 0), ("below", -1)):
         yield Case(
             tags="boundary-licence",
             rows=2,
             change=_licence(days),
-            wanted=moved("pharmacy", "licence_until", -1 - days),
+            wanted=_uninsured(moved("pharmacy", "licence_until", -1 - days)),
         )
     for side, supply in (("at", 30), ("above", 31)):
         yield Case(
@@ -176,7 +175,7 @@ def _pharmacies() -> Iterator[Case]:
             tags="boundary-cash",
             rows=2,
             change=fixed(days_supply=supply, cash_programme_days=60),
-            wanted=turns("pharmacy", days_supply=121 - supply),
+            wanted=_uninsured(turns("pharmacy", days_supply=121 - supply)),
         )
     for tags, since, entry in (
         ("boundary-joined", (0, None), "NETWORK"),
@@ -197,6 +196,10 @@ def _pharmacies() -> Iterator[Case]:
 
 def _licence(days: int) -> Change:
     return lambda _, row: row | {"licence_until": days_from(row, days)}
+
+
+def _uninsured(wanted: Wanted) -> Wanted:
+    return lambda patient: patient.row["plan"] is None and wanted(patient)
 
 
 def _network(wanted: Wanted) -> Wanted:
@@ -227,12 +230,12 @@ def _without_network(patient: Patient) -> bool:
 
 def _registrations() -> Iterator[Case]:
     duplicate = fixed(registry="already held")
-    yield Case(tags="duplicate", rows=3, change=duplicate, wanted=has(registration="DUPLICATE"))
+    yield Case(tags="duplicate", rows=3, change=duplicate, wanted=_uninsured(has(registration="DUPLICATE")))
     yield Case(
         tags="emergency",
         rows=1,
         change=fixed(service_kind="emergency"),
-        wanted=has(insurance_status="NOT STARTED", registration="PROVISIONAL"),
+        wanted=has(insurance_status="NOT STARTED"),
     )
     yield Case(tags="postponed", rows=2, wanted=has(registration="POSTPONED"))
 
@@ -249,7 +252,7 @@ def risk_cases() -> Iterator[Case]:
         tags="emergency,high-risk",
         rows=2,
         change=fixed(service_kind="emergency"),
-        wanted=lambda patient: patient.record["risk_points"] >= 12,  # noqa: PLR2004 - clause 9.2
+        wanted=_uninsured(lambda patient: patient.record["risk_points"] >= 12),  # noqa: PLR2004 - clause 9.2
     )
     yield Case(
         tags="postponed,high-risk",
@@ -262,7 +265,8 @@ def risk_cases() -> Iterator[Case]:
 
 def _planned_with(points: int) -> Wanted:
     return lambda patient: (
-        patient.record["risk_points"] == points
+        patient.row["plan"] is None
+        and patient.record["risk_points"] == points
         and patient.row["service_kind"] in PLANNED
         and patient.record["registration"] != "POSTPONED"
     )
