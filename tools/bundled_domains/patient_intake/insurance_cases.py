@@ -138,8 +138,8 @@ def _benefits() -> Iterator[Case]:
     )
     questions = has(prescription_benefit="PRIOR AUTHORISATION")
     tier_four = fixed(medicine_tier=4, highest_tier=4)
-    yield Case(tags="boundary-tier", rows=2, change=tier_four, wanted=questions)
-    for side, tier in (("at", 2), ("above", 3)):
+    yield Case(tags="boundary-tier", rows=1, change=tier_four, wanted=questions)
+    for tier in (2, 3, 3):
         yield Case(
             tags="boundary-tier",
             change=fixed(medicine_tier=tier, highest_tier=2),
@@ -148,16 +148,18 @@ def _benefits() -> Iterator[Case]:
 
 
 def _pharmacies() -> Iterator[Case]:
-    unknown = Case(tags="office-silent", change=fixed(**NO_PHARMACY), wanted=_uninsured(lambda _: True))
+    unknown = Case(
+        tags="office-silent", change=fixed(**NO_PHARMACY), wanted=_uninsured(lambda _: True)
+    )
     yield from (unknown, unknown)
-    for side, days in (("at", 0), ("below", -1)):
+    for days in (0, -1):
         yield Case(
             tags="boundary-licence",
             rows=2,
             change=_licence(days),
             wanted=_uninsured(moved("pharmacy", "licence_until", -1 - days)),
         )
-    for side, supply in (("at", 30), ("above", 31)):
+    for supply in (30, 31):
         yield Case(
             tags="boundary-mail",
             rows=2,
@@ -170,7 +172,7 @@ def _pharmacies() -> Iterator[Case]:
             change=fixed(days_supply=84, sends_by_mail=mail, medicine_tier=tier, highest_tier=4),
             wanted=has(pharmacy=entry),
         )
-    for side, supply in (("at", 60), ("above", 61)):
+    for supply in (60, 61):
         yield Case(
             tags="boundary-cash",
             rows=2,
@@ -230,7 +232,9 @@ def _without_network(patient: Patient) -> bool:
 
 def _registrations() -> Iterator[Case]:
     duplicate = fixed(registry="already held")
-    yield Case(tags="duplicate", rows=3, change=duplicate, wanted=_uninsured(has(registration="DUPLICATE")))
+    yield Case(
+        tags="duplicate", rows=3, change=duplicate, wanted=_uninsured(has(registration="DUPLICATE"))
+    )
     yield Case(
         tags="emergency",
         rows=1,
@@ -242,7 +246,7 @@ def _registrations() -> Iterator[Case]:
 
 def risk_cases() -> Iterator[Case]:
     """Clause 9.2, of patients whose points are as they come."""
-    for side, points in (("at", 12), ("below", 11)):
+    for points in (12, 11):
         yield Case(
             tags="boundary-review",
             rows=2,
