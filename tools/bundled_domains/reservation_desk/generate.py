@@ -145,13 +145,15 @@ def rows() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for case, number in zip(every, numbers, strict=False):
         what = f"{case['wanted']}: {case['turns']}"
-        row = first_kept(partial(script.row, case), partial(_as_wanted, case["wanted"]), what)
+        row = first_kept(partial(script.row, case), partial(_as_wanted, case), what)
         found.append({"id": f"RD-{number}", **row})
     return found
 
 
-def _as_wanted(wanted: str, row: Case) -> bool:
-    expected = row["expected"]
+def _as_wanted(case: Case, row: Case) -> bool:
+    wanted, expected = case["wanted"], row["expected"]
+    if expected["step"] != case.get("step", expected["step"]):
+        return False
     rule, _, line = wanted.rpartition(" ")
     if wanted == "G5":
         return expected["rule"] == "G5" and expected["line"] is None

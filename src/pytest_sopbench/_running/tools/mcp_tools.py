@@ -117,7 +117,7 @@ class McpTools:
         """
         if find_spec("mcp") is None:
             self._refuse(
-                "the package 'mcp' is not installed", "pip install 'pytest-sopbench[wire]'"
+                "the package 'mcp' is not installed", "install the extra wire"
             )
         self._context = copy_context()
         start(self._thread)
