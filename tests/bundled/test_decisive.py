@@ -28,6 +28,148 @@ RARE = 0.2
 
 SAME = {
     # domain, function or constant, change: why nobody could tell the two apart
+    (
+        "customer_service",
+        "_recognised",
+        "given != '' and given == _digits(session['registered_number']) without given != ''",
+    ): "every customer has a registered number, so that none is the same as an empty one",
+    (
+        "customer_service",
+        "_failing",
+        "1000 -> 999",
+    ): "a thousandth of a count below a thousand is less than one packet",
+    (
+        "dangerous_goods",
+        "CLASSES",
+        "4 -> 3",
+    ): "no sum of four scores, of which none is extreme, lies there",
+    (
+        "order_fulfillment",
+        "ZONES",
+        "'030' -> '029'",
+    ): "the zone before it comes first and has the code",
+    (
+        "order_fulfillment",
+        "ZONES",
+        "'060' -> '059'",
+    ): "the zone before it comes first and has the code",
+    (
+        "order_fulfillment",
+        "ZONES",
+        "'070' -> '069'",
+    ): "the zone before it comes first and has the code",
+    (
+        "reservation_desk",
+        "__init__",
+        "0 -> 1",
+    ): "what is there before anything was told is only compared with one or more",
+    (
+        "reservation_desk",
+        "__init__",
+        "0 -> -1",
+    ): "what is there before anything was told is only compared with one or more",
+    (
+        "reservation_desk",
+        "spoke",
+        "if line != said.meaning -> always",
+    ): "only lines of the card have numbers",
+    (
+        "reservation_desk",
+        "_day",
+        "0 -> 1",
+    ): "what is there before anything was told is only compared with one or more",
+    (
+        "reservation_desk",
+        "_day",
+        "0 -> -1",
+    ): "what is there before anything was told is only compared with one or more",
+    ("reservation_desk", "_next", "62 -> 63"): "the next such day is always nearer",
+    ("reservation_desk", "_next", "62 -> 61"): "the next such day is always nearer",
+    (
+        "reservation_desk",
+        "_new_table",
+        "0 -> 1",
+    ): "what is there before anything was told is only compared with one or more",
+    (
+        "reservation_desk",
+        "_new_table",
+        "0 -> -1",
+    ): "what is there before anything was told is only compared with one or more",
+    (
+        "reservation_desk",
+        "_deposit_needed",
+        "0 -> 1",
+    ): "what is there before anything was told is only compared with one or more",
+    (
+        "reservation_desk",
+        "_deposit_needed",
+        "0 -> -1",
+    ): "what is there before anything was told is only compared with one or more",
+    (
+        "stay_packages",
+        "__init__",
+        "0 -> 1",
+    ): "nothing is read of it where no dates or numbers are told",
+    (
+        "stay_packages",
+        "__init__",
+        "0 -> -1",
+    ): "nothing is read of it where no dates or numbers are told",
+    (
+        "stay_packages",
+        "__init__",
+        "if letter.arrival -> always",
+    ): "nothing is read of it where no dates or numbers are told",
+    ("stay_packages", "_against_package", "0 -> 1"): "every stay has a night",
+    ("stay_packages", "_against_package", "0 -> -1"): "every stay has a night",
+    (
+        "stay_packages",
+        "_deposit",
+        "10000 -> 10001",
+    ): "a hundredth of a per cent, which is rounded away",
+    ("know_your_business", "_owners", "100 -> 101"): "such a share is only compared with 25 and 50",
+    ("know_your_business", "_owners", "100 -> 99"): "such a share is only compared with 25 and 50",
+    ("know_your_business", "_owners", "0 -> 1"): "such a share is only compared with 25 and 50",
+    ("know_your_business", "_owners", "0 -> -1"): "such a share is only compared with 25 and 50",
+    ("patient_intake", "CIGARETTES", "0 -> 1"): "the last line takes whatever the others leave",
+    ("patient_intake", "CIGARETTES", "0 -> -1"): "the last line takes whatever the others leave",
+    (
+        "patient_intake",
+        "(DRINKS, DRINKS_FROM_65)",
+        "0 -> -1",
+    ): "the last line takes whatever the others leave",
+    ("patient_intake", "EXERCISE", "0 -> 1"): "the last line takes whatever the others leave",
+    ("patient_intake", "EXERCISE", "0 -> -1"): "the last line takes whatever the others leave",
+    ("patient_intake", "BODY_MASS", "0 -> 1"): "the last line takes whatever the others leave",
+    ("patient_intake", "BODY_MASS", "0 -> -1"): "the last line takes whatever the others leave",
+    ("patient_intake", "AGES", "0 -> 1"): "the last line takes whatever the others leave",
+    ("patient_intake", "AGES", "0 -> -1"): "the last line takes whatever the others leave",
+    (
+        "patient_intake",
+        "(PRESSURES, POINTS_WITHOUT_PRESSURE, PRESSURE_DAYS)",
+        "0 -> 1",
+    ): "the last line takes whatever the others leave",
+    (
+        "patient_intake",
+        "(PRESSURES, POINTS_WITHOUT_PRESSURE, PRESSURE_DAYS)",
+        "0 -> -1",
+    ): "the last line takes whatever the others leave",
+    (
+        "patient_intake",
+        "insurance",
+        "1 -> 0",
+    ): "such a day lies in the period, which was asked first",
+    (
+        "patient_intake",
+        "insurance",
+        "first > day -> first >= day",
+    ): "such a day lies in the period, which was asked first",
+    (
+        "patient_intake",
+        "pharmacy",
+        "period is None or benefit not in {'GRANTED', 'PRIOR AUTHORISATION'} "
+        "without period is None",
+    ): "without a period nothing is granted",
 }
 
 

@@ -227,13 +227,17 @@ def test_a_wrong_argument_of_a_tool_that_writes_breaks_a_rule_on_every_task(
 
 
 WRITING = {
-    "dangerous_goods": {"record_class"},
+    "dangerous_goods": set[str](),
     "order_fulfillment": {"reserve_stock"},
     "patient_intake": {"register_patient"},
     "customer_service": {"run_reset", "raise_escalation"},
     "know_your_business": set[str](),
 }
-"""Tools that change what an office holds; `send_survey` is forbidden altogether."""
+"""Tools whose calls are held to those expected; `send_survey` is forbidden altogether.
+
+What `dangerous_goods` records is held to the product by a rule, and to the class by the count of
+expected calls alone.
+"""
 
 
 def wrong_values(

@@ -87,12 +87,18 @@ def test_every_process_draws_the_same_tasks(
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        pytest.param("--sop-sample=first:0", "*=first:0: write N, N@SEED, first:N, strong or strong:N*", id="zero"),
+        pytest.param(
+            "--sop-sample=first:0",
+            "*=first:0: write N, N@SEED, first:N, strong or strong:N*",
+            id="zero",
+        ),
         pytest.param("--sop-sample=first:-1", "*--sop-sample=first:-1:*", id="negative"),
         pytest.param("--sop-sample=first:many", "*--sop-sample=first:many:*", id="a word"),
         pytest.param("--sop-sample=first:1.5", "*--sop-sample=first:1.5:*", id="a fraction"),
         pytest.param("--sop-sample=first:²", "*=first:²:*", id="no digit"),
-        pytest.param("--sop-sample=0", "*=0: write N, N@SEED, first:N, strong or strong:N*", id="none"),
+        pytest.param(
+            "--sop-sample=0", "*=0: write N, N@SEED, first:N, strong or strong:N*", id="none"
+        ),
         pytest.param("--sop-sample=first:3@1", "*first:3@1:*", id="a seed of the first"),
         pytest.param("--sop-sample=3@", "*--sop-sample=3@:*", id="no seed"),
         pytest.param("--sop-sample=3@x", "*--sop-sample=3@x:*", id="a seed that is a word"),
