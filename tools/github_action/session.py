@@ -38,7 +38,7 @@ def main() -> int:
     baseline = Path(given["SOP_BASELINE"])
     status = subprocess.call(pytest_command(given, baseline))  # noqa: S603 - the workflow's own words
     report = read_report()
-    succeeded = status == 0 and report.get("verdict", {}).get("state") in {"holds", "not asked"}
+    succeeded = status == 0 and report.get("verdict", {}).get("state") in {"holds", "not checked"}
     title = title_of(report, status)
     write_outputs(given, title=title, conclusion="success" if succeeded else "failure")
     print(f"sop: {title}")  # noqa: T201 - the log of the step
@@ -97,7 +97,7 @@ def title_of(report: Mapping[str, Any], status: int) -> str:
     if groups:
         lost, gained = (sum(len(one[key]) for one in groups) for key in ("lost", "gained"))
         parts.append(f"{lost} lost, {gained} gained since the baseline")
-    if status and report["verdict"]["state"] in {"holds", "not asked"}:
+    if status and report["verdict"]["state"] in {"holds", "not checked"}:
         parts.append(f"pytest ended with status {status}")
     return "; ".join(part for part in parts if part)
 
@@ -122,7 +122,7 @@ def gates_of(verdict: Mapping[str, Any]) -> str:
     if failing:
         words = [f"{one['asked']} {one['state']} (got {one['got_text']})" for one in failing]
         return ", ".join(words)
-    if verdict["state"] not in {"holds", "not asked"}:
+    if verdict["state"] not in {"holds", "not checked"}:
         return f"{verdict['state']} {verdict['not_evaluated']}".strip()
     if len(gates) == 1:
         return f"{gates[0]['asked']} holds"

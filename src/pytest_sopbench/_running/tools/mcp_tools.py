@@ -116,9 +116,7 @@ class McpTools:
                 schema of one; or the SDK is not installed.
         """
         if find_spec("mcp") is None:
-            self._refuse(
-                "the package 'mcp' is not installed", "install the extra wire"
-            )
+            self._refuse("the package 'mcp' is not installed", "install the extra wire")
         self._context = copy_context()
         start(self._thread)
         try:
