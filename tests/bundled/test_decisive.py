@@ -167,8 +167,10 @@ SAME = {
     (
         "patient_intake",
         "pharmacy",
-        "period is None or benefit not in {'GRANTED', 'PRIOR AUTHORISATION'} "
-        "without period is None",
+        (
+            "period is None or benefit not in {'GRANTED', 'PRIOR AUTHORISATION'} "
+            "without period is None"
+        ),
     ): "without a period nothing is granted",
 }
 
