@@ -17,7 +17,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 REPORT = Path("sop-report")
 SESSION = REPORT / "session.jsonl"
@@ -80,10 +80,10 @@ def lines(text: str) -> list[str]:
 def read_report() -> dict[str, Any]:
     """Return what the session wrote as JSON; empty if it came to no result."""
     try:
-        report = json.loads(FACTS.read_text("utf-8"))
+        report: object = json.loads(FACTS.read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return report if isinstance(report, dict) else {}
+    return cast("dict[str, Any]", report) if isinstance(report, dict) else {}
 
 
 def title_of(report: Mapping[str, Any], status: int) -> str:
@@ -91,8 +91,9 @@ def title_of(report: Mapping[str, Any], status: int) -> str:
     if not report:
         return f"no result: pytest ended with status {status}"
     parts = [share_of(report), gates_of(report["verdict"])]
-    comparison = report.get("comparison") or {}
-    groups = (comparison.get("groups") or {}).values()
+    comparison: dict[str, Any] = report.get("comparison") or {}
+    compared: dict[str, Any] = comparison.get("groups") or {}
+    groups = [*compared.values()]
     if groups:
         lost, gained = (sum(len(one[key]) for one in groups) for key in ("lost", "gained"))
         parts.append(f"{lost} lost, {gained} gained since the baseline")
