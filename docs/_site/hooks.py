@@ -33,6 +33,7 @@ BEHIND = (
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the changelog, which lies outside of the folder of the pages."""
     text = (Path(config.docs_dir).parent / "CHANGELOG.md").read_text("utf-8")
+    text = text.replace("](docs/", "](")
     files.append(File.generated(config, "changelog.md", content=text))
     return files
 

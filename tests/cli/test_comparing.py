@@ -162,7 +162,7 @@ def test_tasks_that_may_fail_are_not_lost(sopbench: Sopbench, save: Save, runs: 
     [
         pytest.param(("main",), "two sessions are needed", id="one"),
         pytest.param(
-            ("main", "main", "main", "--gate", "lost=0"), "gates are asked of two", id="gates"
+            ("main", "main", "main", "--gate", "lost=0"), "gates are checked of two", id="gates"
         ),
         pytest.param(("main", "shard"), "cannot be compared", id="shard"),
     ],

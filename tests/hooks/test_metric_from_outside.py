@@ -130,7 +130,7 @@ def test_the_table_of_runs_has_its_column(session: pytest.RunResult) -> None:
 
     assert session.ret
     assert [True, False, True, True, True, True] == list(frame["asked"])
-    assert ["outcome", "correct", "asked", "reason"] == list(frame.columns[4:8])
+    assert ["outcome", "correct", "expected_calls", "asked", "reason"] == list(frame.columns[4:9])
 
 
 def test_every_gate_of_a_metric_has_a_name_of_its_own() -> None:

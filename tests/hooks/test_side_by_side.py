@@ -56,7 +56,7 @@ def tasks(session: Path) -> list[str]:
     "options",
     [
         pytest.param((), id="by its own summaries"),
-        pytest.param(("--sop-compare=base,create"), id="by its file"),
+        pytest.param(("--sop-compare=base,create",), id="by its file"),
         pytest.param(("-n1",), id="a worker"),
     ],
 )

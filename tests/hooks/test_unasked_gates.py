@@ -76,7 +76,7 @@ def test_gates_of_the_configuration_that_are_asked_are_not_named_as_replaced(
     result = pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right")
 
     assert OK == result.ret
-    result.stdout.no_fnmatch_line("*not asked*")
+    result.stdout.no_fnmatch_line("*not checked*")
 
 
 def test_misses_of_a_session_that_becomes_the_baseline_fail_where_no_gate_bounds_them(
@@ -115,5 +115,5 @@ def test_entries_of_a_domain_that_nobody_knows_are_named(
     result = pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right")
 
     assert OK == result.ret
-    result.stdout.fnmatch_lines(["*sop_tasks.toml: no domain is called lad, so*not asked*"])
+    result.stdout.fnmatch_lines(["*sop_tasks.toml: no domain is called lad, so*not checked*"])
     result.stdout.no_fnmatch_line("*called clinic*")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from shlex import quote
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -80,10 +80,12 @@ def test_calls_that_a_child_waits_for_no_more_are_all_seen_in_their_order(
         "sys.stdin.read()\n"
     )
 
-    # No tool is asked before the run is over, which a busy machine may well come to.
-    monkeypatch.setattr(child_module, "in_thread", lambda _: None)
+    # No tool has an answer before the run is over, which a busy machine may well come to.
+    is_over = Event()
+    monkeypatch.setattr(child_module, "finish", lambda *_: (is_over.wait(), None))
 
     trace = run(f"lines:{command}")
+    is_over.set()
 
     assert Ending.RETURNED is trace.ending
     assert [*range(40)] == [call.arguments["depth"] for call in trace.calls]  # type: ignore[index,call-overload]
