@@ -141,7 +141,10 @@ def test_what_a_service_does_is_told(
 ) -> None:
     url, _ = serve("evil.py")
 
-    result, runs = session(pytester, f"--agent={url}/{path}", "--sop-sample=2", "--sop-timeout=3")
+    limit = 3 if outcome == "timeout" else 120
+    result, runs = session(
+        pytester, f"--agent={url}/{path}", "--sop-sample=2", f"--sop-timeout={limit}"
+    )
 
     assert 0 != result.ret
     assert [outcome, outcome] == [one["outcome"] for one in runs]
@@ -223,7 +226,8 @@ def test_what_a_child_does_is_told(
 ) -> None:
     agent = child(kind, "evil_child.py", what)
 
-    result, runs = session(pytester, agent, "--sop-sample=2", "--sop-timeout=5")
+    limit = 5 if outcome == "timeout" else 120
+    result, runs = session(pytester, agent, "--sop-sample=2", f"--sop-timeout={limit}")
 
     assert 0 != result.ret
     assert [outcome, outcome] == [one["outcome"] for one in runs]

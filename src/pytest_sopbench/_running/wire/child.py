@@ -371,8 +371,11 @@ class LinesChild:
         self._ready: Future[int] = Future()
         self._concurrency = 1
         self.is_alive = True
-        for work in (self._read, self._write, self._keep_log):
-            Thread(target=work, daemon=True, name="sopbench-child").start()
+        works = (self._keep_log, self._write, self._read)
+        threads = [Thread(target=one, daemon=True, name="sopbench-child") for one in works]
+        self._log_thread = threads[0]
+        for thread in threads:
+            thread.start()
         atexit.register(self.close)
         try:
             self._concurrency = self._ready.result(_READY_WITHIN)
@@ -455,6 +458,9 @@ class LinesChild:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(1.0)
             status = self._process.poll()
+            # What it has started may hold the pipe of the log, whose last line tells why it ended.
+            self.close()
+            self._log_thread.join(_LAST_WORDS)
             msg = f"the child ended in the middle of a run, with status {status}{self._said()}"
             error = AgentDiedError(msg)
         self.is_alive = False
