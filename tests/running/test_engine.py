@@ -607,6 +607,10 @@ def test_a_thread_that_ended_is_given_no_run(flights: Any, monkeypatch: pytest.M
     engine = flights.engine(1, timeout=SOON)
     engine.submit(flights.job("a", lambda: "done"))
     engine.wait("a")
+    # It puts itself among the idle ones after it has told the outcome.
+    deadline = time.monotonic() + SOON
+    while not engine._threads._idle and time.monotonic() < deadline:
+        time.sleep(0.001)
     (idle,) = engine._threads._idle
     idle.dismiss()
     idle._thread.join(SOON)
