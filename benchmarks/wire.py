@@ -1,22 +1,26 @@
 """What a tool call costs an agent in another process, by HTTP and by MCP, beside one in process.
 
     python benchmarks/wire.py [CALLS]
+    python benchmarks/wire.py domain
 
-One connection, one call in flight; the server has a thread of its own, the client is this one. Told
-is the median. What is to hold: at most 2 ms by HTTP, and 3 ms by MCP, on a machine that does
-nothing else.
+With `domain` the reference policy makes all runs of a domain as a client of MCP, by both eras of
+the protocol, 32 at a time, and is held against itself in process. Else one connection has one call
+in flight; the server has a thread of its own, the client is this one. Told is the median. What is
+to hold: at most 2 ms by HTTP, and 3 ms by MCP, on a machine that does nothing else.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from http.client import HTTPConnection
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 from mcp import Client
@@ -30,6 +34,7 @@ from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 from pytest_sopbench._running.wire.server import Address, Door, ToolServer
 
 FOLDER = Path(pytest_sopbench.__file__).parent / "bundled" / "dangerous_goods"
+SERVICE = Path(__file__).parents[1] / "tests" / "wire_agents" / "mcp_service.py"
 TOOL = "calculate_sds_label_score"
 LIMITS = {"HTTP": 2.0, "MCP": 3.0, "MCP, before 2026": 3.0}
 
@@ -115,5 +120,44 @@ def middle(spent: Sequence[float]) -> float:
     return median(spent[len(spent) // 10 :])
 
 
+def whole_domain() -> None:
+    """Print how many runs of a domain are the same by MCP as in process."""
+    with TemporaryDirectory() as folder:
+        inside = procedures(Path(folder), "reference-policy")
+        for mode in ("auto", "legacy"):
+            began = time.perf_counter()
+            command = [sys.executable, SERVICE, mode]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as service:
+                port = next(iter(service.stdout or ())).strip()
+                try:
+                    elsewhere = procedures(Path(folder), f"http://127.0.0.1:{port}/run")
+                finally:
+                    service.kill()
+            same = sum(run == elsewhere.get(task) for task, run in inside.items())
+            seconds = time.perf_counter() - began
+            print(f"MCP, {mode:6} {same} of {len(inside)} runs are the same   {seconds:.0f} s")
+
+
+def procedures(folder: Path, agent: str) -> dict[str, object]:
+    """Return what an agent does on each task, and what is made of it."""
+    saved = folder / "session.jsonl"
+    saved.unlink(missing_ok=True)
+    options = ("--sop-concurrency=32", "--sop-save=./session.jsonl", "--tb=no", "-q")
+    command = (sys.executable, "-m", "pytest", "--sop-domain=dangerous_goods", f"--agent={agent}")
+    subprocess.run([*command, *options], cwd=folder, check=False, stdout=subprocess.DEVNULL)
+    runs = [one for line in saved.open("rb") if (one := json.loads(line)).get("type") == "run"]
+    kept = ("outcome", "trajectory", "rules")
+    return {
+        one["task"]: [
+            *(one.get(name) for name in kept),
+            *([call["name"], call["arguments"], call.get("result")] for call in one["calls"]),
+        ]
+        for one in runs
+    }
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 300)
+    if sys.argv[1:] == ["domain"]:
+        whole_domain()
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 300)

@@ -1,10 +1,14 @@
-"""What a plain session imports: what it uses, and no feature that nobody asked for."""
+"""What a plain session imports: what it uses, and nothing of an extra, so it works without any."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +20,23 @@ atexit.register(tell)
 """
 START = "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))"
 METADATA = {"name": "lab", "input_columns": ["sample_id"], "output_columns": ["grade"]}
-NOT_USED = ("boto3", "jinja2", "openai", "pandas", "pytest_sopbench.agents", "syrupy")
+
+
+def modules_of_extras() -> list[str]:
+    """Return the names under which the libraries of all extras are imported."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
+    extras = project["project"]["optional-dependencies"]
+    wanted = [one for extra in extras.values() for one in extra]
+    names = {re.split(r"[^\w.-]", one)[0].lower().replace("_", "-") for one in wanted}
+    return sorted(
+        module
+        for module, found in packages_distributions().items()
+        if not names.isdisjoint(name.lower().replace("_", "-") for name in found)
+        and not module.startswith(("pytest_sopbench", "_"))
+    )
+
+
+NOT_USED = ("pytest_sopbench.agents", *modules_of_extras())
 """Optional libraries, and what needs them; our own modules are loaded where they are imported."""
 
 
@@ -49,3 +69,7 @@ def test_a_plain_session_imports_nothing_of_a_feature_that_is_not_used(
     imported: frozenset[str], name: str
 ) -> None:
     assert set() == {one for one in imported if one == name or one.startswith(f"{name}.")}
+
+
+def test_the_extras_are_those_that_are_looked_for() -> None:
+    assert {"boto3", "jinja2", "mcp", "openai", "pandas", "rapidfuzz", "xdist"} <= {*NOT_USED}

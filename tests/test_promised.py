@@ -41,3 +41,10 @@ def test_methods_and_attributes_are_part_of_it(name: str, part: str) -> None:
     shape: dict[str, Any] = promised.promised()["names"][name]
 
     assert part in shape
+
+
+def test_formats_without_a_number_are_promised_by_their_keys() -> None:
+    held: dict[str, list[str]] = promised.promised()["formats without a number"]
+
+    assert {"name", "output_columns", "tools", "contract", "class"} <= {*held["domain folder"]}
+    assert ["task", "calls", "or"] == held["snapshot"]

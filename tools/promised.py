@@ -21,14 +21,18 @@ import click
 
 import pytest_sopbench
 from pytest_sopbench import errors, hookspecs, plugin
+from pytest_sopbench._core.model.trajectory import Trajectory
 from pytest_sopbench._core.records import event_log
+from pytest_sopbench._core.trajectory.snapshot import Snapshot, snapshot_text
 from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._loading.metadata import DocumentMetadata
 from pytest_sopbench._replay.cassettes import lines as cassette_lines
 from pytest_sopbench._reports.pages import json_document
 from pytest_sopbench._sessions import header
 from pytest_sopbench._settings.table import TABLE
 from pytest_sopbench.cli import main as sopbench
 
+ONE = Trajectory(calls=())
 PATH = Path(__file__).parents[1] / "docs" / "files" / "promised.json"
 
 
@@ -58,6 +62,13 @@ def promised() -> dict[str, Any]:
             "event log": event_log.SCHEMA,
             "recording": cassette_lines.VERSION,
             "JSON report": json_document.SCHEMA,
+        },
+        # They are written and read by people. Their keys are version 1.
+        "formats without a number": {
+            "domain folder": sorted(
+                one.alias or name for name, one in DocumentMetadata.model_fields.items()
+            ),
+            "snapshot": [*json.loads(snapshot_text(Snapshot(task="", approved=(ONE, ONE))))],
         },
     }
 

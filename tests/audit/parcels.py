@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from pytest_sopbench._audit.audit import audit
@@ -192,3 +193,41 @@ def write_lab(folder: Path) -> Lab:
     lab.write(sop_md=SOP, policy_py=POLICY, metadata_json=json.dumps(METADATA, indent=1))
     lab.write(data_csv=as_csv(sound_rows()))
     return lab.specs(spec("weigh"), spec("screen"))
+
+
+MANAGER = """
+import csv, json, os, sys, time
+from pathlib import Path
+
+ROWS = {{
+    row["parcel_id"]: row
+    for row in csv.DictReader((Path(__file__).parent / "data.csv").open(encoding="utf-8"))
+}}
+{top}
+
+class ParcelManager:
+    def process_tool_call(self, name, arguments):
+        if name == "weigh":
+            return self.weigh(**arguments)
+        if name == "screen":
+            return self.screen(**arguments)
+        raise ValueError(f"unknown tool {{name}}")
+
+    def weigh(self, parcel_id{more}):
+{weigh}
+
+    def screen(self, parcel_id):
+        return {{"risk": int(ROWS[parcel_id]["risk"])}}
+{rest}
+"""
+SOUND = 'return {"weight_kg": int(ROWS[parcel_id]["weight_kg"])}'
+
+
+def with_code(
+    lab: Lab, weigh: str = SOUND, *, top: str = "", rest: str = "", more: str = ""
+) -> Lab:
+    """Give the small domain tools of its own; `weigh` is the body of one of them."""
+    code = MANAGER.format(
+        top=top, weigh=indent(weigh, " " * 8), rest=indent(rest, " " * 4), more=more
+    )
+    return lab.metadata(tools=None).write(tools_py=code)

@@ -14,11 +14,13 @@ from typing import Any
 
 import pytest
 from audit.wrong_agents import WRONG_AGENTS, WrongAgent
+from builders.commands import sopbench
 
 import pytest_sopbench.bundled
 from pytest_sopbench._audit.audit import audit
 from pytest_sopbench._audit.observing.mutants import Mutation, mutate
 from pytest_sopbench._audit.observing.mutating import changes_of
+from pytest_sopbench._audit.observing.sandbox import Limits
 from pytest_sopbench._audit.reading import Subject, read_folder
 from pytest_sopbench._audit.rules.mutants import strong_sample
 from pytest_sopbench._core.answers.find import read_returned
@@ -30,7 +32,7 @@ from pytest_sopbench._core.values.json import to_json_value
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.strong import read_strong_sample
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
-from pytest_sopbench.errors import LoadingError
+from pytest_sopbench.errors import LoadingError, SopbenchError
 
 BUNDLED = Path(pytest_sopbench.bundled.__path__[0])
 
@@ -233,6 +235,23 @@ def test_a_sample_of_another_domain_is_refused(parcels: Path) -> None:
     assert before.tasks
     with pytest.raises(LoadingError, match="has changed since"):
         read_strong_sample(load_domain(parcels))
+
+
+def test_a_sample_of_a_part_of_the_mutants_is_refused(parcels: Path) -> None:
+    with pytest.raises(SopbenchError, match="not every wrong agent was run, so no sample"):
+        audit(parcels, mutants=True, write_sample=True, limits=Limits(total=0))
+
+    assert not (parcels / "strong_sample.json").exists()
+
+
+def test_mutants_that_were_not_run_are_an_error_and_hold_no_gate(parcels: Path) -> None:
+    (parcels / "policy.py").write_text("import os\n\nos._exit(3)\n")
+
+    result = sopbench("audit", str(parcels), "--mutants", "--fail-under=1")
+
+    assert 1 == result.exit_code
+    assert "mutants-unfinished" in result.stdout
+    assert "not every wrong agent was run, and --fail-under asks for 1 %" in result.stderr
 
 
 def subject_of(name: str) -> Subject:

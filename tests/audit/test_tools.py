@@ -10,49 +10,12 @@ from textwrap import indent
 from typing import Any
 
 import pytest
-from parcels import spec, write_lab
+from parcels import SOUND, spec, with_code, write_lab
 
 from pytest_sopbench._audit.audit import audit
 from pytest_sopbench._audit.model import Finding
 from pytest_sopbench._audit.observing.sandbox import Limits
 from pytest_sopbench._audit.policy_source import changing_calls
-
-MANAGER = """
-import csv, json, os, sys, time
-from pathlib import Path
-
-ROWS = {{
-    row["parcel_id"]: row
-    for row in csv.DictReader((Path(__file__).parent / "data.csv").open(encoding="utf-8"))
-}}
-{top}
-
-class ParcelManager:
-    def process_tool_call(self, name, arguments):
-        if name == "weigh":
-            return self.weigh(**arguments)
-        if name == "screen":
-            return self.screen(**arguments)
-        raise ValueError(f"unknown tool {{name}}")
-
-    def weigh(self, parcel_id{more}):
-{weigh}
-
-    def screen(self, parcel_id):
-        return {{"risk": int(ROWS[parcel_id]["risk"])}}
-{rest}
-"""
-SOUND = 'return {"weight_kg": int(ROWS[parcel_id]["weight_kg"])}'
-
-
-def with_code(
-    lab: Any, weigh: str = SOUND, *, top: str = "", rest: str = "", more: str = ""
-) -> Any:
-    """Give the small domain tools of its own; `weigh` is the body of one of them."""
-    code = MANAGER.format(
-        top=top, weigh=indent(weigh, " " * 8), rest=indent(rest, " " * 4), more=more
-    )
-    return lab.metadata(tools=None).write(tools_py=code)
 
 
 def test_sound_tools_have_no_finding(run_lab: Any) -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bundled_domains.generator import look_ups
+from bundled_domains.generator import Answer
+from bundled_domains.worlds import answers_in
 
 import pytest_sopbench
 from pytest_sopbench._audit.policy_source import frozen
@@ -112,15 +113,14 @@ class PlainDomain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainTools:
-    """The look-up tools of one row; `calls` are the names and arguments so far."""
+    """The tools of one run; `calls` are the names and arguments so far."""
 
-    tools: Mapping[str, Any]
-    row: Mapping[str, Any]
+    answer: Answer
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
     def call(self, name: str, /, **arguments: Any) -> Any:
         self.calls.append((name, arguments))
-        return look_ups(self.tools, self.row)(name, arguments)
+        return self.answer(name, arguments)
 
 
 def scalars(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -221,6 +221,11 @@ def patient_intake() -> PlainDomain:
 
 
 @pytest.fixture
+def aircraft_inspection() -> PlainDomain:
+    return read(BUNDLED / "aircraft_inspection")
+
+
+@pytest.fixture
 def reservation_desk() -> PlainDomain:
     return read(BUNDLED / "reservation_desk")
 
@@ -231,8 +236,18 @@ def stay_packages() -> PlainDomain:
 
 
 @pytest.fixture
+def content_flagging() -> PlainDomain:
+    return read(BUNDLED / "content_flagging")
+
+
+@pytest.fixture
+def warehouse_package_inspection() -> PlainDomain:
+    return read(BUNDLED / "warehouse_package_inspection")
+
+
+@pytest.fixture
 def tools_of() -> Callable[[PlainDomain, Mapping[str, Any]], PlainTools]:
     def make(domain: PlainDomain, row: Mapping[str, Any]) -> PlainTools:
-        return PlainTools(tools=domain.metadata["tools"], row=row)
+        return PlainTools(answer=answers_in(domain.folder)(domain.metadata["tools"], row))
 
     return make

@@ -216,6 +216,29 @@ def invent_product(inputs: Mapping[str, Any], call: Call, decide: Policy) -> obj
     return decide(inputs, other)
 
 
+def noting(habit: Habit, entries: list[Mapping[str, Any]]) -> Habit:
+    """The same habit; `entries` are those that come to stand in the register."""
+
+    def noted(inputs: Mapping[str, Any], call: Call, decide: Policy) -> object:
+        def other(name: str, /, **arguments: Any) -> Any:
+            answer = call(name, **arguments)
+            if name == "record_class":
+                entries.append(arguments)
+            return answer
+
+        return habit(inputs, other, decide)
+
+    return noted
+
+
+@cache
+def right_entries() -> dict[str, list[Mapping[str, Any]]]:
+    entries: dict[str, list[Mapping[str, Any]]] = {task.id: [] for task in domain().tasks}
+    for task in domain().tasks:
+        verdict_of(task, noting(follow, entries[task.id]))
+    return entries
+
+
 def broken_by_skip(place: int) -> Callable[[Task], set[str]]:
     """A score that was never asked for is missing from whatever had to come after it, too."""
 
@@ -320,8 +343,11 @@ def test_a_bad_habit_breaks_the_rules_meant_for_it_and_no_others(
     wrong: list[str] = []
     caught = 0
     for task in domain().tasks:
+        entries: list[Mapping[str, Any]] = []
+        actual = {one.id for one in verdict_of(task, noting(habit, entries)).rules if one.broken}
         expected = broken(task)
-        actual = {one.id for one in verdict_of(task, habit).rules if one.broken}
+        if entries != right_entries()[task.id]:
+            expected |= {"what-is-recorded"}
         caught += bool(actual)
         if expected != actual:
             wrong.append(f"{task.id}: {sorted(expected)} expected, {sorted(actual)} broken")
@@ -330,8 +356,8 @@ def test_a_bad_habit_breaks_the_rules_meant_for_it_and_no_others(
     assert caught >= 20
 
 
-def test_an_invented_total_departs_from_the_expected_calls() -> None:
-    """No rule can add scores up; the expected calls can tell."""
+def test_an_invented_total_breaks_one_rule_and_departs_from_the_expected_calls() -> None:
+    """No other rule can add scores up; the expected calls can tell."""
 
     def habit(inputs: Mapping[str, Any], call: Call, decide: Policy) -> object:
         def other(name: str, /, **arguments: Any) -> Any:
@@ -341,9 +367,11 @@ def test_an_invented_total_departs_from_the_expected_calls() -> None:
 
         return decide(inputs, other)
 
-    departures = [verdict_of(task, habit).departure for task in domain().tasks if decided(task)]
+    verdicts = [verdict_of(task, habit) for task in domain().tasks if decided(task)]
 
-    assert all("record_class was called with other arguments" in str(one) for one in departures)
+    for verdict in verdicts:
+        assert ["what-is-recorded"] == [one.id for one in verdict.rules if one.broken]
+        assert "record_class was called with other arguments" in str(verdict.departure)
 
 
 def test_an_agent_that_does_nothing_holds_the_contract_only_where_no_tool_is_required() -> None:

@@ -7,11 +7,12 @@ this process, from the calls alone: no agent thinks and no session is started.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,13 @@ from pytest_sopbench._core.contract.demands import RuleState
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.protocols import Policy
+from pytest_sopbench._core.model.task import ToolSpec
+from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.runner import run_task
-from pytest_sopbench._running.tools.domain_code import load_policy
+from pytest_sopbench._running.tools.domain_code import load_manager_factory, load_policy
+from pytest_sopbench._running.tools.policy_states import with_policy
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 from pytest_sopbench.errors import ToolError
 
@@ -38,13 +42,25 @@ class Court:
     def __init__(self, folder: Path) -> None:
         self.domain: Domain = load_domain(folder)
         self.policy: Policy = load_policy(self.domain)
-        self._factory = ToolboxFactory(self.domain)
+        code = load_manager_factory(self.domain) if self.domain.tools_file else None
+        self._factory = ToolboxFactory(self.domain, code)
         self._rules = JudgingRules(
             fields=self.domain.fields,
             contract=self.domain.contract,
             expected_calls=self.domain.expected_calls,
             document=self.domain.document,
+            world=self.domain.world,
+            state=with_policy(self.domain, trusted=True),
         )
+
+    def changes_of(self, task: Task) -> Sequence[StateChange]:
+        """What the policy leaves otherwise in the world of a task."""
+        state = self._rules.state
+        if state is None:
+            return ()
+        changes = state.expected[task.id]
+        assert not isinstance(changes, str), changes
+        return changes
 
     def verdict(self, task: Task, agent: Any) -> Verdict:
         toolbox = self._factory.open(task, max_calls=100, clock=lambda: 0.0)
@@ -117,16 +133,23 @@ def test_the_reference_policy_holds_the_contract_on_every_task(court: Court) -> 
 
 
 def test_a_constant_answer_is_right_by_chance_alone(every_domain: Any, any_court: Court) -> None:
-    """No alias, tolerance or label that lies in another makes it right on one row more."""
-    counts = Counter(json.dumps(every_domain.expected(row)) for row in every_domain.rows)
-    usual, rows = counts.most_common(1)[0]
+    """No alias, tolerance or label that lies in another makes it right on one row more.
+
+    If the state is judged, it is right only where nothing is to be written.
+    """
+    labels = [json.dumps(every_domain.expected(row)) for row in every_domain.rows]
+    usual, _ = Counter(labels).most_common(1)[0]
+    tasks = any_court.domain.tasks
 
     def agent(inputs: Mapping[str, Any]) -> object:
         return json.loads(usual)
 
-    verdicts = [any_court.verdict(task, agent) for task in any_court.domain.tasks]
+    right = [any_court.verdict(task, agent).correct for task in tasks]
 
-    assert rows == sum(verdict.correct for verdict in verdicts)
+    assert right == [
+        label == usual and not any_court.changes_of(task)
+        for label, task in zip(labels, tasks, strict=True)
+    ]
 
 
 def test_the_domain_is_loaded_without_a_warning(any_court: Court) -> None:
@@ -199,53 +222,107 @@ def changed(task: str, calls_of: Mapping[str, Calls]) -> Iterator[Calls]:
                     yield [*calls[:place], (name, wrong), *calls[place + 1 :]]
 
 
-def test_a_wrong_argument_of_a_tool_that_writes_breaks_a_rule_on_every_task(
-    court: Court, calls_of: dict[str, Calls]
-) -> None:
-    """One who answers right and writes something else, left out, or twice is caught each time."""
-    assert court.domain.contract is not None
-    writing = {
-        tool
-        for rule in court.domain.contract.rules
-        if rule.demand.kind == "as_expected"
-        for tool in rule.demand.tools
+READS = frozenset(
+    {
+        "calculate",
+        "check",
+        "compare",
+        "count",
+        "find",
+        "get",
+        "list",
+        "look",
+        "measure",
+        "open",
+        "read",
+        "remeasure",
+        "screen",
+        "search",
+        "show",
+        "verify",
     }
-    assert writing == WRITING[court.domain.name]
-    missed: list[tuple[str, str, str]] = []
+)
+"""First words of tools that only read. Whatever begins otherwise writes, and has to be held."""
+
+
+def test_one_wrong_argument_of_a_tool_that_writes_is_caught_on_every_task(
+    domain_with_tools: Any, court: Court, calls_of: dict[str, Calls]
+) -> None:
+    """The answer is right all the same: a rule or, where it is judged, the state tells."""
+    tools = {spec.name: spec for spec in court.domain.tool_specs}
+    writing = {name for name in tools if name.split("_")[0] not in READS}
+    written: set[str] = set()
+    missed: list[tuple[str, str, str, Any]] = []
 
     for task in court.domain.tasks:
         calls = list(calls_of[task.id])
         for place, (name, arguments) in enumerate(calls):
-            for argument in arguments if name in writing else ():
-                for value in wrong_values(name, argument, arguments[argument], calls_of):
-                    made = (name, {**arguments, argument: value})
-                    verdict = court.of_calls(task, [*calls[:place], made, *calls[place + 1 :]])
-                    if verdict.contract is not RuleState.BROKEN:
-                        missed.append((task.id, name, argument))
+            if name not in writing:
+                continue
+            written.add(name)
+            for argument, value in wrong_arguments(name, arguments, tools[name], calls_of):
+                made = (name, {**arguments, argument: value})
+                verdict = court.of_calls(task, [*calls[:place], made, *calls[place + 1 :]])
+                by_state = not court.changes_of(task) or not verdict.correct
+                by_any = not verdict.correct or verdict.contract is RuleState.BROKEN
+                if not (by_state and by_any):
+                    missed.append((task.id, name, argument, value))
 
     assert [] == missed
+    assert domain_with_tools.distractors >= writing - written
 
 
-WRITING = {
-    "dangerous_goods": set[str](),
-    "order_fulfillment": {"reserve_stock"},
-    "patient_intake": {"register_patient"},
-    "customer_service": {"run_reset", "raise_escalation"},
-    "know_your_business": set[str](),
-}
-"""Tools whose calls are held to those expected; `send_survey` is forbidden altogether.
-
-What `dangerous_goods` records is held to the product by a rule, and to the class by the count of
-expected calls alone.
-"""
+def wrong_arguments(
+    name: str, right: Mapping[str, Any], spec: ToolSpec, calls_of: Mapping[str, Calls]
+) -> Iterator[tuple[str, Any]]:
+    """Each argument as it is on another task, and as it is nowhere."""
+    properties: Any = spec.parameters["properties"]
+    for argument, value in right.items():
+        given = (other[argument] for other in others(name, calls_of) if argument in other)
+        yield from ((argument, other) for other in islice((o for o in given if o != value), 1))
+        yield argument, other_than(value, properties[argument])
 
 
-def wrong_values(
-    name: str, argument: str, right: Any, calls_of: Mapping[str, Calls]
-) -> Iterator[Any]:
-    """What the same argument is on another task."""
-    given = (other[argument] for other in others(name, calls_of))
-    yield from (value for value in given if value != right)
+def _next_to(text: str) -> str:
+    """The text with its last digit one higher, or with a letter more."""
+    digit = re.search("[0-9](?=[^0-9]*$)", text)
+    if digit is None:
+        return text + "x"
+    return text[: digit.start()] + str((int(digit[0]) + 1) % 10) + text[digit.end() :]
+
+
+def other_than(value: Any, shape: Mapping[str, Any]) -> Any:
+    """Another value of the same kind, as near to it as can be."""
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1
+        case str():
+            return next((one for one in shape.get("enum", ()) if one != value), _next_to(value))
+        case [first, *rest]:
+            return [other_than(first, shape.get("items", {})), *rest]
+        case {**parts} if parts:
+            last = list(parts)[-1]
+            inner = shape.get("properties", {}).get(last, {})
+            return parts | {last: other_than(parts[last], inner)}
+        case _:
+            return "x"
+
+
+@pytest.mark.parametrize(
+    ("value", "shape", "other"),
+    [
+        pytest.param(True, {}, False, id="boolean"),
+        pytest.param("AB-109", {}, "AB-100", id="number in a text"),
+        pytest.param("a", {"enum": ["a", "b"]}, "b", id="word of a list"),
+        pytest.param([{"at": "X", "pieces": 9}], {}, [{"at": "X", "pieces": 10}], id="deep inside"),
+        pytest.param(None, {}, "x", id="nothing"),
+    ],
+)
+def test_another_value_differs_in_one_place(value: Any, shape: Any, other: Any) -> None:
+    """Else the law above would hold for nothing."""
+    assert other == other_than(value, shape) != value
 
 
 def needless(calls: Calls, court: Court) -> Iterator[Calls]:

@@ -44,7 +44,7 @@ def patient(**cells: Any) -> dict[str, Any]:
         "networks": [network("GUILD-7", "2020-01-01")],
         "sends_by_mail": "no",
         "cash_programme_days": 0,
-        "registry": "accepted",
+        "held": False,
         **cells,
     }
 
@@ -78,7 +78,7 @@ def record_of(patient_intake: Any, case: Mapping[str, Any]) -> tuple[dict[str, A
         "get_lifestyle_survey": case["survey"],
         "get_chart_summary": case["chart"],
         "get_pharmacy": {name: case[name] for name in names} if case["licence_until"] else None,
-        "register_patient": {"registry": case["registry"]},
+        "register_patient": None if case["held"] else {"registration_number": "RG-1"},
     }
     calls: list[tuple[str, dict[str, Any]]] = []
 
@@ -370,7 +370,7 @@ ELEVEN = SICK | {"date_of_birth": "1950-01-01"}
         pytest.param(SICK, "NURSE REVIEW", id="9.2-12-points"),
         pytest.param(ELEVEN, "CONFIRMED", id="9.2-11-points"),
         pytest.param(SICK | {"service_kind": "emergency"}, "CONFIRMED", id="9.2-emergency"),
-        pytest.param({"registry": "already held"}, "DUPLICATE", id="9.4-duplicate"),
+        pytest.param({"held": True}, "DUPLICATE", id="9.4-duplicate"),
         pytest.param(ENDED, "PROVISIONAL", id="9.5-ended"),
         pytest.param({"networks": []}, "PROVISIONAL", id="9.5-pharmacy-to-change"),
         pytest.param(ENDED | {"service_kind": "inpatient"}, "CONFIRMED", id="9.5-grace"),

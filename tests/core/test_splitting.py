@@ -14,6 +14,7 @@ from pytest_sopbench import Procedure, Step, split_sop
 from pytest_sopbench._core.steps.split import Moment
 
 BUNDLED = sorted((Path(pytest_sopbench.__file__).parent / "bundled").glob("*/sop.md"))
+WITHOUT_NUMBERED_HEADINGS = {"content_flagging"}  # their `steps.json` says what the steps are
 
 NUMBERED_HEADINGS = """
     # Refunds
@@ -291,8 +292,9 @@ def test_the_bundled_sops_have_steps_and_lose_no_text(path: Path) -> None:
 
     found = split_sop(sop)
 
-    assert 4 < len(found.steps)
-    assert "numbered headings" == found.source
+    if path.parent.name not in WITHOUT_NUMBERED_HEADINGS:
+        assert 4 < len(found.steps)
+        assert "numbered headings" == found.source
     assert kept(found) == nonblank(sop)
 
 

@@ -1,21 +1,103 @@
-"""The domain that the first page shows can be copied from it, and is one."""
+"""The first page: its first line runs, and the domain that it shows can be copied and is one."""
 
 from __future__ import annotations
 
 import re
+import shutil
+import sysconfig
 from pathlib import Path
+
+import pytest
 
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._running.tools.lookup import look_up
 
 PAGE = Path(__file__).parents[2] / "README.md"
 BLOCK = r"`domains/returns/([a-z.]+)`:\n\n```[a-z]+\n(.*?)```"
+THE_LINE = "pytest --sop-domain dangerous_goods --agent mypkg:agent -n 8"
+
+MYPKG = '''
+"""The procedure DG-SOP-014, as a reader of it would write it down."""
+
+import re
+
+from pytest_sopbench import ToolError
+
+SECTIONS = {
+    "sds_label": "sds_label_text",
+    "handling": "handling_guidelines",
+    "transport": "transport_requirements",
+    "disposal": "disposal_guidelines",
+}
+
+
+def agent(inputs, tools):
+    undecided = {"hazard_class": "Unable to Decide"}
+    if not re.fullmatch("UN[0-9]{4}", inputs["un_number"] or ""):
+        return undecided
+    scores = {}
+    for name, section in SECTIONS.items():
+        asked = {"product_id": inputs["product_id"], section: inputs[section]}
+        try:
+            score = tools.call(f"calculate_{name}_score", **asked)[f"{name}_score"]
+        except ToolError:
+            continue
+        if score in (1, 2, 3, 4, 5):
+            scores[name] = score
+    missing = 4 - len(scores)
+    if missing > 2 or missing == 2 and "sds_label" not in scores:
+        return undecided
+    total = sum(scores.values()) + missing * max(scores.values())
+    place = (total >= 8) + (total >= 12) + (total >= 16)
+    if 5 in scores.values():
+        place = max(place, 2)
+    elif not missing and inputs["net_quantity_kg"] <= 1 and place in (1, 2):
+        place -= 1
+    letter = "ABCD"[place]
+    tools.call(
+        "record_class",
+        product_id=inputs["product_id"],
+        hazard_class=letter,
+        total_score=total,
+    )
+    return {"hazard_class": f"Hazard Class {letter}"}
+'''
+
+
+def run_the_line(pytester: pytest.Pytester) -> pytest.RunResult:
+    """Run the page's line as a shell would: the program `pytest`, in a folder with `mypkg`."""
+    assert f"\n$ {THE_LINE}\n" in PAGE.read_text("utf-8")
+    program = shutil.which("pytest", path=sysconfig.get_path("scripts"))
+    assert program is not None
+    return pytester.run(program, *THE_LINE.split()[1:])
+
+
+def test_the_line_runs_a_package_that_follows_the_procedure(pytester: pytest.Pytester) -> None:
+    package = pytester.mkpydir("mypkg")
+    (package / "__init__.py").write_text(MYPKG)
+
+    result = run_the_line(pytester)
+
+    assert 0 == result.ret
+    result.assert_outcomes(passed=327)
+    result.stdout.fnmatch_lines(
+        ["*SOP: dangerous_goods, agent mypkg:agent*", "TSR *100.0% correct, 327 of 327 *"]
+    )
+
+
+def test_the_line_runs_the_agent_of_the_page_which_is_no_good(pytester: pytest.Pytester) -> None:
+    shown = re.search(r"```python\n# file: mypkg.py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    assert shown is not None
+    (pytester.path / "mypkg.py").write_text(shown[1])
+
+    result = run_the_line(pytester)
+
+    assert 1 == result.ret
+    result.stdout.re_match_lines([r"TSR +\d\d\.\d% correct, \d+ of 327 "])
 
 
 def test_the_four_files_are_a_domain_of_two_tasks(tmp_path: Path) -> None:
-    files = re.findall(
-        r"`domains/returns/([a-z.]+)`:\n\n```[a-z]+\n(.*?)```", PAGE.read_text(), re.DOTALL
-    )
+    files = re.findall(BLOCK, PAGE.read_text(), re.DOTALL)
     for name, text in files:
         (tmp_path / name).write_text(text)
 

@@ -68,7 +68,7 @@ def by_task(saved: Any) -> dict[str, Any]:
     "options",
     [
         pytest.param(("-n2", "--sop-concurrency=16"), id="two workers"),
-        pytest.param(("--sop-concurrency=16",), id="one process"),
+        pytest.param(("--sop-concurrency=16", "--sop-sample=40"), id="one process"),
     ],
 )
 def test_a_bundled_domain_has_the_same_verdicts_calls_and_rules_as_with_look_ups(
@@ -77,14 +77,15 @@ def test_a_bundled_domain_has_the_same_verdicts_calls_and_rules_as_with_look_ups
     shutil.copytree(GOODS, pytester.path / "plain" / "dangerous_goods")
     served = pytester.path / "served" / "dangerous_goods"
     shutil.copytree(GOODS, served)
-    serve_by_mcp(served)
+    serve_by_mcp(served, "sdk")
     command = ("--sop-agent=reference-policy", *options)
 
     pytester.runpytest_subprocess("--sop-domain=./plain/dangerous_goods", *command)
     plain = saved()
     result = pytester.runpytest_subprocess("--sop-domain=./served/dangerous_goods", *command)
 
-    result.assert_outcomes(passed=327)
+    result.assert_outcomes(passed=len(plain.runs))
+    assert len(plain.runs) == (327 if "-n2" in options else 40)
     assert by_task(plain) == by_task(saved())
     assert len(servers(served)) == (2 if "-n2" in options else 1)
     wait_for_end(servers(served))
@@ -119,9 +120,7 @@ def test_a_server_that_is_killed_in_the_middle_makes_every_later_run_unavailable
     )
     serve_by_mcp(lab, "die-after=1", "child")
 
-    result = pytester.runpytest_subprocess(
-        "--sop-domain=lab", "--sop-agent=careless:agent", *workers
-    )
+    result = pytester.runpytest("--sop-domain=lab", "--sop-agent=careless:agent", *workers)
 
     made = len(workers) + 1
     outcomes = sorted(saved().outcomes.values())
@@ -135,8 +134,8 @@ def test_a_call_that_is_never_answered_is_bounded_by_the_time_limit_of_its_run(
 ) -> None:
     serve_by_mcp(lab, "hang-after=5")
 
-    pytester.runpytest_subprocess(
-        "--sop-domain=lab", "--sop-agent=habits:right", "--sop-timeout=8", "--sop-concurrency=1"
+    pytester.runpytest(
+        "--sop-domain=lab", "--sop-agent=habits:right", "--sop-timeout=15", "--sop-concurrency=1"
     )
 
     assert ["correct"] * 5 + ["timeout"] == sorted(saved().outcomes.values())
@@ -148,7 +147,7 @@ def test_what_a_program_prints_beside_its_messages_does_no_harm(
 ) -> None:
     serve_by_mcp(lab, "before", "garbage", "flood", "structured")
 
-    result = pytester.runpytest_subprocess("--sop-domain=lab", "--sop-agent=habits:right")
+    result = pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right")
 
     result.assert_outcomes(passed=6)
 
@@ -158,7 +157,7 @@ def test_a_line_that_never_ends_makes_the_runs_unavailable(
 ) -> None:
     serve_by_mcp(lab, "endless")
 
-    result = pytester.runpytest_subprocess("--sop-domain=lab", "--sop-agent=habits:right")
+    result = pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right")
 
     assert set(saved().outcomes.values()) == {"unavailable", "not_run"}
     result.stdout.fnmatch_lines(["*more than 67,108,864 bytes on one line*"])
@@ -187,7 +186,7 @@ def test_a_fault_of_the_server_is_never_the_agents(
 ) -> None:
     serve_by_mcp(lab, "refuse")
 
-    pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right")
+    pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right", "--sop-sample=first:4")
 
     assert set(saved().outcomes.values()) == {"unavailable"}
 
@@ -236,9 +235,7 @@ def test_a_server_that_cannot_serve_the_domain_is_told_before_any_run(
     # Where workers start it, their controller tells.
     more = ("-n2",) if habit == "exit" else ()
 
-    result = pytester.runpytest_subprocess(
-        "--sop-domain=lab", "--sop-agent=habits:right", *limit, *more
-    )
+    result = pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right", *limit, *more)
 
     assert result.ret != 0
     output = result.stdout.str() + result.stderr.str()
@@ -340,15 +337,18 @@ def listening(domain: Path, *habits: str) -> Iterator[str]:
             process.kill()
 
 
-@pytest.mark.parametrize("era", ["stateful", "stateless"])
+@pytest.mark.parametrize(
+    ("era", "workers"),
+    [pytest.param("stateful", (), id="stateful"), pytest.param("stateless", ("-n2",), id="two")],
+)
 def test_a_server_behind_an_address_serves_the_tools_and_is_not_ended(
-    pytester: pytest.Pytester, lab: Path, workers: tuple[str, ...], era: str
+    pytester: pytest.Pytester, lab: Path, era: str, workers: tuple[str, ...]
 ) -> None:
     serve_by_mcp(lab)
     with listening(lab, era) as url:
         serve_by_mcp(lab, url=url)
 
-        result = pytester.runpytest_subprocess(
+        result = pytester.runpytest(
             "--sop-domain=lab", "--sop-agent=habits:right", "--sop-concurrency=6", *workers
         )
 
@@ -363,7 +363,7 @@ def test_a_server_behind_an_address_that_goes_away_makes_the_runs_unavailable(
     with listening(lab, "die-after=2") as url:
         serve_by_mcp(lab, url=url)
 
-        pytester.runpytest_subprocess("--sop-domain=lab", "--sop-agent=habits:right")
+        pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right")
 
     assert ["correct"] * 2 + ["unavailable"] * 4 == sorted(saved().outcomes.values())
 
@@ -385,8 +385,8 @@ def test_nothing_of_it_is_taken_for_traffic_of_the_agents_model(
         serve_by_mcp(lab, url=url)
         options = ("--sop-domain=lab", "--sop-agent=habits:right")
 
-        recorded = pytester.runpytest_subprocess(*options, "--sop-replay=record")
-        replayed = pytester.runpytest_subprocess(*options, "--sop-replay=only")
+        recorded = pytester.runpytest(*options, "--sop-replay=record")
+        replayed = pytester.runpytest(*options, "--sop-replay=only")
 
     for result in (recorded, replayed):
         result.assert_outcomes(passed=6)

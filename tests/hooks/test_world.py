@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+import pytest_sopbench
+from pytest_sopbench._running.tools import policy_states
 from tests.builders.pages import RETURNS, blocks, write_returns
 
 SOP = "--sop-domain=returns"
 WRONG = {"T-2": "wrong", "T-3": "wrong"}
 
 AGENTS = """
+import os
+
+import urllib3
+
 from pytest_sopbench.errors import ToolError
 
 WRONG_ORDER = {"order_id": "O-11", "amount": "40.00"}
@@ -39,6 +47,11 @@ def wrong_order(inputs, tools):
 
 def wrong_amount(inputs, tools):
     return right(inputs, tools, amount="1.00")
+
+
+def asks(inputs, tools):
+    reply = urllib3.request("POST", os.environ["STUB"], json={"order": inputs["order_id"]})
+    return right(inputs, tools, **reply.json())
 
 
 def dies(inputs, tools):
@@ -108,6 +121,72 @@ def test_a_resumed_session_takes_the_state_over(pytester: pytest.Pytester, desk:
     result.stdout.fnmatch_lines(["wrong state: orders[[]O-12].status is 'lost', expected 'closed'"])
 
 
+class Model(ThreadingHTTPServer):
+    """Says what is to be paid back otherwise than the order says: of one order, too little."""
+
+    daemon_threads = True
+    asked = 0
+
+    class RequestHandlerClass(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            cast("Model", self.server).asked += 1
+            order = json.loads(self.rfile.read(int(self.headers["content-length"])))["order"]
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps({"amount": "1.00"} if order == "O-12" else {}).encode())
+
+        def log_message(self, *_: object) -> None:
+            """Be silent."""
+
+
+def test_the_policies_of_bundled_worlds_are_right_in_two_workers(
+    pytester: pytest.Pytester,
+) -> None:
+    bundled = Path(pytest_sopbench.__file__).parent / "bundled"
+    names = sorted(path.parent.name for path in bundled.glob("*/world.json"))
+
+    result = pytester.runpytest(
+        *(f"--sop-domain={name}" for name in names),
+        "--sop-agent=reference-policy",
+        "--sop-fail-under=1",
+        "--sop-gate=expected_calls=1",
+        "--sop-gate=contract=1",
+        "-n2",
+        "--sop-sample=first:30",
+    )
+
+    assert {"order_fulfillment", "patient_intake"} <= {*names}
+    result.assert_outcomes(passed=30 * len(names))
+    assert 0 == result.ret
+
+
+def verdicts(runs: dict[str, dict[str, Any]]) -> dict[str, list[Any]]:
+    """What was done and how it was judged; not how often a model was asked."""
+    names = ("outcome", "reason", "answer", "calls", "state", "state_differs", "rules")
+    return {task: [run.get(name) for name in names] for task, run in runs.items()}
+
+
+@pytest.mark.parametrize("how", ["-n0", "-n2 --sop-concurrency=4"])
+def test_a_replayed_session_comes_to_the_same(
+    pytester: pytest.Pytester, desk: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    with Model(("127.0.0.1", 0), Model.RequestHandlerClass) as model:
+        threading.Thread(target=model.serve_forever, daemon=True).start()
+        monkeypatch.setenv("STUB", f"http://127.0.0.1:{model.server_port}/v1/pay")
+        pytester.runpytest(SOP, "--sop-agent=hands:asks", "--sop-replay=record")
+        model.shutdown()
+    recorded = saved(pytester)
+
+    result = pytester.runpytest(SOP, "--sop-agent=hands:asks", "--sop-replay=only", *how.split())
+
+    assert 5 == model.asked
+    assert verdicts(recorded) == verdicts(saved(pytester))
+    assert ["T-2"] == [name for name, one in recorded.items() if one["outcome"] == "wrong"]
+    result.stdout.fnmatch_lines(
+        ["sop: replaying 5 recordings*", "wrong state: refunds[[]R-2].amount is '1.00'*"]
+    )
+
+
 @pytest.mark.parametrize("logs", [True, False], ids=["by its event log", "by its record"])
 def test_a_rescored_session_comes_to_the_same(
     pytester: pytest.Pytester, desk: Path, logs: bool
@@ -154,6 +233,28 @@ def test_a_policy_that_raises_makes_no_run_right(pytester: pytest.Pytester, desk
         ["*not judged: state: the reference policy raised SystemExit: closed*"]
     )
     assert {"unavailable"} == {one["outcome"] for one in saved(pytester).values()}
+
+
+def test_a_policy_that_hangs_makes_no_run_right_and_is_asked_once(
+    pytester: pytest.Pytester, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (desk / "expected_state.jsonl").unlink()
+    (desk / "policy.py").write_text(
+        "import pathlib, threading\n"
+        "def decide(inputs, call):\n"
+        "    with (pathlib.Path(__file__).parent / 'asked').open('a') as file: file.write('.')\n"
+        "    threading.Event().wait()\n"
+    )
+    monkeypatch.setattr(policy_states, "_SECONDS", 0.5)
+
+    result = pytester.runpytest(SOP, "--sop-agent=hands:right", "-p", "no:randomly")
+
+    assert 0 != result.ret
+    result.stdout.fnmatch_lines(
+        ["*not judged: state: the reference policy did not end within 0.5 s*", "*not asked again"]
+    )
+    assert {"unavailable"} == {one["outcome"] for one in saved(pytester).values()}
+    assert "." == (desk / "asked").read_text()
 
 
 def test_a_run_whose_process_died_has_no_state_and_stays_in_the_denominator(

@@ -1,7 +1,8 @@
 """An MCP server over stdio, or HTTP, that serves the look-up tools of the domain in its folder.
 
 It knows nothing of pytest-sopbench. What the tools look up stands in `served.json`, as `tools` of
-the metadata had it. Each word of its command line is a habit.
+the metadata had it. Each word of its command line is a habit. With `sdk` and `url` the official SDK
+serves, whose import takes seconds; else a few lines do, by the protocol as it was before 2026.
 """
 
 from __future__ import annotations
@@ -16,11 +17,6 @@ from itertools import count
 from pathlib import Path
 from threading import Event
 from typing import Any, NoReturn
-
-import anyio
-from mcp import types
-from mcp.server import Server
-from mcp.server.stdio import stdio_server
 
 HABITS = dict(word.partition("=")[::2] for word in sys.argv[1:])
 SPECS = json.loads(Path("toolspecs.json").read_text(encoding="utf-8"))
@@ -59,7 +55,7 @@ def looked_up(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
+def page(cursor: str | None) -> dict[str, Any]:
     tools = []
     for spec in SPECS:
         inner, schema = spec.get("toolSpec", spec), schema_of(spec)
@@ -67,14 +63,14 @@ async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
             continue
         if "other-schema" in HABITS:
             schema = {**schema, "required": []}
-        tools.append(types.Tool(name=inner["name"], description="...", input_schema=schema))
+        tools.append({"name": inner["name"], "description": "...", "inputSchema": schema})
     # One on each page: whoever reads only the first has too few.
-    place = int(params.cursor or 0) if params else 0
-    following = str(place + 1) if place + 1 < len(tools) else None
-    return types.ListToolsResult(tools=tools[place : place + 1], next_cursor=following)
+    place = int(cursor or 0)
+    more = {"nextCursor": str(place + 1)} if place + 1 < len(tools) else {}
+    return {"tools": tools[place : place + 1], **more}
 
 
-async def call_tool(context: Any, params: Any) -> types.CallToolResult:
+def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     made = next(CALLS)
     if "garbage" in HABITS:
         os.write(STDOUT, b"DEBUG: a line that is no message\n" * 100)
@@ -83,30 +79,87 @@ async def call_tool(context: Any, params: Any) -> types.CallToolResult:
     if made > int(HABITS.get("die-after", 10**9)):
         os.kill(os.getpid(), signal.SIGKILL)
     if made > int(HABITS.get("hang-after", 10**9)):
-        await anyio.sleep_forever()
+        Event().wait()
     if "refuse" in HABITS:
         fail("a fault of the server, which no tool has told of", ValueError)
     if "endless" in HABITS:
         while True:
             os.write(STDOUT, b"x" * 1_000_000)
     if "tell" in HABITS:
-        found = {"reading": os.environ.get(HABITS["tell"], "it is not there")}
-        return types.CallToolResult(
-            content=[types.TextContent(type="text", text=json.dumps(found))]
-        )
+        return told(json.dumps({"reading": os.environ.get(HABITS["tell"], "it is not there")}))
     try:
-        found = looked_up(params.name, params.arguments or {})
+        found = looked_up(name, arguments)
     except LookupError as error:
-        content = [types.TextContent(type="text", text=str(error.args[0]))]
-        return types.CallToolResult(content=content, is_error=True)
-    content = [types.TextContent(type="text", text=json.dumps(found))]
-    structured = found if "structured" in HABITS else None
-    return types.CallToolResult(content=content, structured_content=structured)
+        return told(str(error.args[0]), isError=True)
+    structured = {"structuredContent": found} if "structured" in HABITS else {}
+    return told(json.dumps(found), **structured)
 
 
-async def serve() -> None:
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+def told(text: str, **more: object) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}], **more}
+
+
+def answered(method: str, given: dict[str, Any]) -> dict[str, Any]:
+    match method:
+        case "initialize":
+            about = {"name": "look-ups", "version": "1"}
+            version = given["protocolVersion"]
+            return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": about}
+        case "tools/list":
+            return page(given.get("cursor"))
+        case "tools/call":
+            return call(given["name"], given.get("arguments") or {})
+        case _:
+            fail(f"there is no method {method}", NotImplementedError)
+
+
+def serve_lines() -> None:
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if "id" not in asked:
+            continue
+        reply = {"jsonrpc": "2.0", "id": asked["id"]}
+        try:
+            reply["result"] = answered(asked["method"], asked.get("params") or {})
+        except NotImplementedError as error:
+            reply["error"] = {"code": -32601, "message": str(error)}
+        except ValueError as error:
+            reply["error"] = {"code": -32603, "message": str(error)}
+        os.write(STDOUT, f"{json.dumps(reply)}\n".encode())
+
+
+def serve_by_sdk() -> None:
+    import anyio  # noqa: PLC0415 - it takes seconds
+    from mcp import types  # noqa: PLC0415 - it takes seconds
+    from mcp.server import Server  # noqa: PLC0415 - it takes seconds
+    from mcp.server.stdio import stdio_server  # noqa: PLC0415 - it takes seconds
+
+    async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult.model_validate(page(params.cursor if params else None))
+
+    async def call_tool(context: Any, params: Any) -> types.CallToolResult:
+        return types.CallToolResult.model_validate(call(params.name, params.arguments or {}))
+
+    server = Server("look-ups", on_list_tools=list_tools, on_call_tool=call_tool)
+
+    async def over_stdio() -> None:
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+    async def over_http() -> None:
+        import uvicorn  # noqa: PLC0415 - it takes seconds
+
+        app = server.streamable_http_app(json_response=True, stateless_http="stateless" in HABITS)
+        config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error")
+        http = uvicorn.Server(config)
+        async with anyio.create_task_group() as group:
+            group.start_soon(http.serve)
+            while not http.started:  # noqa: ASYNC110 - uvicorn has no event for it
+                await anyio.sleep(0.01)
+            port = http.servers[0].sockets[0].getsockname()[1]
+            os.write(STDOUT, f"{port}\n".encode())
+
+    anyio.run(over_http if "url" in HABITS else over_stdio)
 
 
 if __name__ == "__main__":
@@ -125,22 +178,7 @@ if __name__ == "__main__":
         Event().wait()
     if "before" in HABITS:
         os.write(STDOUT, b"Welcome to the server of look-ups!\n\n[1, 2\n")
-    server = Server("look-ups", on_list_tools=list_tools, on_call_tool=call_tool)
-    if "url" in HABITS:
-        import uvicorn
-
-        app = server.streamable_http_app(json_response=True, stateless_http="stateless" in HABITS)
-        config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error")
-        http = uvicorn.Server(config)
-
-        async def run() -> None:
-            async with anyio.create_task_group() as group:
-                group.start_soon(http.serve)
-                while not http.started:  # noqa: ASYNC110 - uvicorn has no event for it
-                    await anyio.sleep(0.01)
-                port = http.servers[0].sockets[0].getsockname()[1]
-                os.write(STDOUT, f"{port}\n".encode())
-
-        anyio.run(run)
+    if {"sdk", "url"} & HABITS.keys():
+        serve_by_sdk()
     else:
-        anyio.run(serve)
+        serve_lines()

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import pytest_sopbench
 from pytest_sopbench import Domain, Task
 from pytest_sopbench._core.model.world import (
     StateChange,
@@ -38,6 +39,12 @@ def returns(tmp_path_factory: pytest.TempPathFactory) -> Domain:
     folder = tmp_path_factory.mktemp("world")
     write_returns(folder)
     return load_domain(folder / "domains" / "returns")
+
+
+@pytest.fixture(scope="module")
+def ledger() -> Domain:
+    """A bundled domain whose tools are code."""
+    return load_domain(Path(pytest_sopbench.__file__).parent / "bundled" / "order_fulfillment")
 
 
 def opened(domain: Domain, task: Task | None = None) -> Toolbox:
@@ -158,6 +165,71 @@ def test_tools_do_what_a_model_of_them_does(
     # No other run has seen any of it, nor has the domain.
     assert () == neighbour.state
     assert {one["order_id"]: one for one in orders} == world.rows["orders"]
+
+
+def in_turn(
+    domain: Domain, calls: Sequence[tuple[int, tuple[str, Any]]]
+) -> dict[int, tuple[list[Any], Any]]:
+    """What runs of one task are answered, and what each leaves; a call says whose it is."""
+    factory = ToolboxFactory(domain, load_manager_factory(domain) if domain.tools_file else None)
+    boxes: dict[int, Toolbox] = {}
+    answers: dict[int, list[Any]] = {}
+    for run, (name, arguments) in calls:
+        if run not in boxes:
+            boxes[run] = factory.open(domain.tasks[0], max_calls=1_000, clock=lambda: 0.0)
+        try:
+            answers.setdefault(run, []).append(boxes[run].tools.call(name, **arguments))
+        except ToolError as error:
+            answers.setdefault(run, []).append(str(error))
+    return {run: (answers[run], box.state) for run, box in boxes.items()}
+
+
+RUNS = st.integers(0, 2)
+DESK_CALLS = st.one_of(
+    st.tuples(st.sampled_from(["get_order", "find_refunds", "close_order"]), IDS).map(
+        lambda one: (one[0], {"order_id": one[1].replace("-", "-1")})
+    ),
+    st.just(("refund_order", {"order_id": "O-12", "amount": "1.00"})),
+)
+PARCELS = st.lists(
+    st.fixed_dictionaries(
+        {"warehouse": st.sampled_from(["HFD", "MAN", "NWK"]), "pieces": st.integers(1, 90)}
+    ),
+    min_size=1,
+    max_size=2,
+)
+
+
+@given(st.lists(st.tuples(RUNS, DESK_CALLS), max_size=9))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_runs_never_see_one_anothers_world(returns: Domain, calls: list[Any]) -> None:
+    together = in_turn(returns, calls)
+
+    for run, found in together.items():
+        assert {run: found} == in_turn(returns, [one for one in calls if one[0] == run])
+
+
+@given(st.lists(st.tuples(RUNS, st.one_of(st.none(), PARCELS)), max_size=9))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_runs_never_see_one_anothers_world_through_code(
+    ledger: Domain, asked: list[tuple[int, Any]]
+) -> None:
+    task = ledger.tasks[0]
+    article = {"article": task.inputs["article"]}
+    reserve = {**article, "order_id": task.id}
+    calls = [
+        (
+            run,
+            ("get_stock", article)
+            if one is None
+            else ("reserve_stock", reserve | {"parcels": one}),
+        )
+        for run, one in asked
+    ]
+    together = in_turn(ledger, calls)
+
+    for run, found in together.items():
+        assert {run: found} == in_turn(ledger, [one for one in calls if one[0] == run])
 
 
 def test_every_change_names_the_step_that_made_it(returns: Domain) -> None:

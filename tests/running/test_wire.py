@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from operator import le
 from pathlib import Path
 from shlex import quote
-from threading import Event, Thread
+from threading import Barrier, Event, Thread, active_count
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -18,19 +26,25 @@ from pytest_sopbench._core.judging.availability import is_unavailable
 from pytest_sopbench._core.model.trace import Ending
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.agents.spec import resolve_agent
+from pytest_sopbench._running.observing import descendants
 from pytest_sopbench._running.runner import run_task
+from pytest_sopbench._running.tools.toolbox import Toolbox
 from pytest_sopbench._running.wire import child as child_module
+from pytest_sopbench._running.wire.server import Address
+from pytest_sopbench._running.wire.service import shared_server
 
 Run = Callable[..., Trace]
 
 
 @pytest.fixture
 def run(bench: Any, clock: Any) -> Run:
-    def make(spec: str, *, max_calls: int = 100) -> Trace:
+    def make(agent: str | AgentCaller, *, max_calls: int = 100) -> Trace:
+        if isinstance(agent, str):
+            agent = AgentCaller(resolve_agent(agent, path=bench.folder))
         domain = bench.domain()
         toolbox = bench.toolbox(domain, max_calls=max_calls)
         return run_task(
-            AgentCaller(resolve_agent(spec, path=bench.folder)),
+            agent,
             domain,
             bench.task(),
             toolbox,
@@ -57,6 +71,18 @@ IN_LINES = """
 def say(**message): print(json.dumps(message), flush=True)
 say(type="ready", protocol=1)
 run = json.loads(sys.stdin.readline())["run"]["id"]
+"""
+
+IN_LINES_FOR_EVER = """
+print('{"type": "ready", "protocol": 1}', flush=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    told = {"run": message["run"]["id"] if message["type"] == "run" else message["run"]}
+    if message["type"] == "run":
+        told |= {"type": "call", "call": 1, "tool": "get_score", "arguments": {"parcel_id": "PX1"}}
+    else:
+        told |= {"type": "answer", "output": {}}
+    print(json.dumps(told), flush=True)
 """
 
 OVER_HTTP = """
@@ -161,13 +187,161 @@ def test_a_secret_that_is_no_header_is_not_told(
     assert "Authorization" in trace.problem.message
 
 
+@pytest.mark.skipif(not hasattr(os, "waitid"), reason="nothing waits here without reaping")
+@pytest.mark.parametrize("kind", ["exec", "lines"])
+def test_a_group_is_ended_while_its_number_is_still_its_own(
+    run: Run, child: Any, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Once the child has been waited for, its number may be that of a stranger's group."""
+    ended: list[bool] = []
+    end = os.killpg
+
+    def killpg(group: int, number: int) -> None:
+        # It raises if there is no such child any more.
+        os.waitid(os.P_PID, group, os.WEXITED | os.WNOWAIT)
+        ended.append(True)
+        end(group, number)
+
+    monkeypatch.setattr(descendants.os, "killpg", killpg)
+    program = {"exec": "print('{}')\n", "lines": IN_LINES}
+
+    run(f"{kind}:{child(program[kind])}")
+
+    assert [True] == ended
+
+
+@pytest.mark.skipif(not hasattr(os, "waitid"), reason="nothing waits here without reaping")
+def test_the_group_of_a_child_that_has_been_waited_for_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(descendants.os, "killpg", lambda group, _: ended.append(group))
+    environment = descendants.marked(os.environ)
+    command = [sys.executable, "-c", ""]
+    reaped = subprocess.Popen(command, env=environment, start_new_session=True)
+    reaped.wait()
+    by_another = subprocess.Popen(command, env=environment, start_new_session=True)
+    os.waitpid(by_another.pid, 0)
+
+    for process in (reaped, by_another):
+        descendants.end_with_descendants(process, environment)
+
+    assert [] == ended
+
+
+RUNS = 64
+
+
+def test_no_call_of_64_runs_at_once_reaches_another_run(bench: Any) -> None:
+    server = shared_server(Address())
+    boxes = [bench.toolbox() for _ in range(RUNS)]
+    doors = [server.open(box.tools) for box in boxes]
+    together = Barrier(RUNS)
+
+    def make(number: int) -> None:
+        with closing(HTTPConnection(urlsplit(doors[number].call).netloc)) as connection:
+            together.wait(60)
+            for _ in range(4):
+                call_score(connection, doors[number].call, number + 1)
+
+    with ThreadPoolExecutor(RUNS) as pool:
+        list(pool.map(make, range(RUNS)))
+
+    assert [[number] * 4 for number in range(1, RUNS + 1)] == [depths(box) for box in boxes]
+
+
+def test_no_call_of_64_clients_of_mcp_reaches_another_run(bench: Any) -> None:
+    """Half of them speak the protocol as it was before 2026."""
+    mcp = pytest.importorskip("mcp")
+    server = shared_server(Address())
+    boxes = [bench.toolbox() for _ in range(RUNS)]
+    doors = [server.open(box.tools) for box in boxes]
+
+    async def make(number: int, together: asyncio.Barrier) -> None:
+        mode = "legacy" if number % 2 else "auto"
+        async with mcp.Client(doors[number].mcp, mode=mode) as client:
+            await together.wait()
+            for _ in range(2):
+                arguments = {"parcel_id": "PX1", "depth": number + 1}
+                await client.call_tool("get_score", arguments)
+
+    async def make_all() -> None:
+        together = asyncio.Barrier(RUNS)
+        await asyncio.gather(*(make(number, together) for number in range(RUNS)))
+
+    asyncio.run(make_all())
+
+    assert [[number] * 2 for number in range(1, RUNS + 1)] == [depths(box) for box in boxes]
+
+
+def call_score(connection: HTTPConnection, url: str, depth: int) -> None:
+    body = json.dumps({"parcel_id": "PX1", "depth": depth})
+    connection.request("POST", f"{urlsplit(url).path}/get_score", body)
+    assert "result" in json.loads(connection.getresponse().read())
+
+
+def depths(box: Toolbox) -> list[Any]:
+    return [call.arguments["depth"] for call in box.calls]  # type: ignore[index,call-overload]
+
+
+MANY = {"http": 500, "lines": 500, "exec": 20}
+"""Runs of each kind: a thousand, and a few with a child for each, which takes its time."""
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="nothing counts what is open")
+@pytest.mark.parametrize("kind", MANY)
+def test_a_thousand_runs_leave_no_child_socket_or_thread(
+    run: Run, child: Any, kind: str, eventually: Callable[[Callable[[], bool]], None]
+) -> None:
+    programs = {
+        "lines": IN_LINES_FOR_EVER,
+        "exec": OVER_HTTP + "call('get_score', {'parcel_id': 'PX1'})\nprint('{}')\n",
+    }
+    with serving(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", calls_back=True) as port:
+        spec = f"http://127.0.0.1:{port}/" if kind == "http" else f"{kind}:{child(programs[kind])}"
+        agent = AgentCaller(resolve_agent(spec, path=Path.cwd()))
+        # What all runs share is started by the first one.
+        assert Ending.RETURNED is run(agent).ending
+        before = held()
+
+        traces = [run(agent) for _ in range(MANY[kind])]
+
+        eventually(lambda: all(map(le, held(), before)))
+    assert {(Ending.RETURNED, 1)} == {(one.ending, len(one.calls)) for one in traces}
+
+
+def held() -> tuple[int, int, int]:
+    """Return the open files, threads and children of this process."""
+    told = Path("/proc/self/task").glob("*/children")
+    children = sum(len(one.read_text().split()) for one in told)
+    return len([*Path("/proc/self/fd").iterdir()]), active_count(), children
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], bool]], None]:
+    """Return what waits a minute for what is sure to come: the other side closes when it likes."""
+
+    def wait(is_so: Callable[[], bool]) -> None:
+        for _ in range(3000):
+            if is_so():
+                return
+            Event().wait(0.02)
+        assert is_so()
+
+    return wait
+
+
 @contextmanager
-def serving(reply: bytes) -> Iterator[int]:
-    """Answer whatever comes with the same bytes."""
+def serving(reply: bytes, *, calls_back: bool = False) -> Iterator[int]:
+    """Answer whatever comes with the same bytes, and call a tool of the run before."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            request = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            if calls_back:
+                url = json.loads(request)["tools"]["http"]["url"]
+                with closing(HTTPConnection(urlsplit(url).netloc)) as connection:
+                    call_score(connection, url, 1)
             self.wfile.write(reply)
             self.close_connection = True
 

@@ -1,40 +1,24 @@
-"""The reference policy as a child that calls its tools by the official MCP client."""
+"""The reference policy as a child that starts its MCP server by a command."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import sys
-from typing import Any
 
 from mcp import Client, StdioServerParameters
-from policy_tools import answer
-
-from pytest_sopbench import ToolError
+from policy_tools import answer, by_mcp
 
 request = json.load(sys.stdin)
-
-
 url = request["tools"]["mcp"]["url"]
 forwarding = StdioServerParameters(
     command=sys.executable, args=["-m", "pytest_sopbench.mcp_stdio", url]
 )
-is_stdio = sys.argv[1] == "stdio"
 
 
 async def main() -> None:
-    loop = asyncio.get_running_loop()
-    server, mode = (forwarding, "auto") if is_stdio else (url, sys.argv[1])
-    async with Client(server, mode=mode) as client:
-
-        def call(name: str, /, **arguments: Any) -> Any:
-            made = asyncio.run_coroutine_threadsafe(client.call_tool(name, arguments), loop)
-            result = made.result(60)
-            text = result.content[0].text
-            if result.is_error:
-                raise ToolError(text)
-            return result.structured_content or json.loads(text)
-
+    async with Client(forwarding) as client:
+        call = by_mcp(client, asyncio.get_running_loop())
         print(json.dumps(await asyncio.to_thread(answer, request, call)))
 
 

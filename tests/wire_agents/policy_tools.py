@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 from collections.abc import Callable
@@ -20,6 +21,21 @@ def over_http(url: str) -> Callable[..., Any]:
     def call(name: str, /, **arguments: Any) -> Any:
         connection.request("POST", f"{parts.path}/{name}", json.dumps(arguments))
         return value_of(json.loads(connection.getresponse().read()))
+
+    return call
+
+
+def by_mcp(client: Any, loop: asyncio.AbstractEventLoop) -> Callable[..., Any]:
+    """Return a function that calls tools by a client of MCP, in another thread than its loop."""
+
+    def call(name: str, /, **arguments: Any) -> Any:
+        result = asyncio.run_coroutine_threadsafe(client.call_tool(name, arguments), loop).result(
+            60
+        )
+        text = result.content[0].text
+        if result.is_error:
+            raise ToolError(text)
+        return result.structured_content or json.loads(text)
 
     return call
 

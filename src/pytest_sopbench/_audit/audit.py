@@ -95,7 +95,7 @@ def audit(
     found = None
     if subject is not None and subject.mutation is not None:
         found = score(subject.mutation, (one.place for one, _ in accepted))
-        if write_sample and subject.mutation.mutants:
+        if write_sample and (subject.mutation.mutants or not subject.mutation.is_whole):
             write_strong_sample(subject, subject.mutation)
     place = Place(file=seen.metadata_file, column=KEY)
     said = [Fault(place=place, what=what, do="correct or remove it") for what in wrong]
@@ -118,7 +118,7 @@ def _subject(seen: Folder, *, run_code: bool, limits: Limits | None) -> Subject 
     subject = Subject(folder=seen, domain=seen.domain, tasks=tuple(seen.domain.tasks))
     if not run_code:
         return subject
-    return replace(subject, observed=observe(seen.domain, subject.id_column, limits))
+    return replace(subject, observed=observe(seen.domain, subject.id_header, limits))
 
 
 def _findings(seen: Folder, subject: Subject | None) -> Iterable[Finding]:

@@ -178,6 +178,7 @@ class Score:
 
     noticed: int
     of: int
+    is_whole: bool = True
 
     @property
     def percent(self) -> float:

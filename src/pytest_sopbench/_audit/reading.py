@@ -194,7 +194,9 @@ class Folder:
         metadata_file: the file that holds the metadata; the usual name where there is none.
         metadata: its keys; empty where it cannot be read.
         data_file: the file with the rows; empty where there is none.
-        table: its rows, read without any demand on them; `None` where that is impossible.
+        raw: its rows under its headers, read without any demand on them; `None` where that is
+            impossible.
+        table: the same under the names that the metadata has for the headers.
         domain: the domain, where it can be loaded.
         refused: why it cannot be loaded.
     """
@@ -204,6 +206,7 @@ class Folder:
     metadata_file: str
     metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     data_file: str = ""
+    raw: RoughTable | None = None
     table: RoughTable | None = None
     domain: Domain | None = None
     refused: LoadingError | None = None
@@ -223,13 +226,16 @@ def read_folder(path: Path) -> Folder:
             files[name] = _file(path / name)
     data_file = next((name for name in DATA_FILES if name in files), "")
     domain, refused = _loaded(path)
+    raw = _table(files.get(data_file))
+    headers = metadata.get("columns")
     return Folder(
         path=path,
         files=files,
         metadata_file=metadata_file,
         metadata=metadata,
         data_file=data_file,
-        table=_table(files.get(data_file), metadata),
+        raw=raw,
+        table=raw.renamed(headers) if raw is not None and isinstance(headers, Mapping) else raw,
         domain=domain,
         refused=refused,
     )
@@ -243,14 +249,10 @@ def _file(path: Path) -> File:
         return File(name=path.name, text=data.decode("utf-8", "replace"), unreadable=fault)
 
 
-def _table(file: File | None, metadata: Mapping[str, JsonValue]) -> RoughTable | None:
+def _table(file: File | None) -> RoughTable | None:
     if file is None:
         return None
-    table = rough_jsonl(file.text) if file.name.endswith(".jsonl") else rough_csv(file.text)
-    headers = metadata.get("columns")
-    if table is None or not isinstance(headers, Mapping):
-        return table
-    return table.renamed(headers)
+    return rough_jsonl(file.text) if file.name.endswith(".jsonl") else rough_csv(file.text)
 
 
 def _loaded(path: Path) -> tuple[Domain | None, LoadingError | None]:
@@ -307,6 +309,25 @@ class Subject:
             if all(str(task.inputs.get(name)) == task.id for task in self.tasks):
                 return name
         return None
+
+    @cached_property
+    def id_header(self) -> str | None:
+        """The header of the data file whose cells are the ids, whether agents see them or not."""
+        table, ids = self.folder.raw, [task.id for task in self.tasks]
+        if table is None:
+            return None
+        for name in table.columns:
+            if [str(cell) for cell in table.cells(name)] == ids:
+                return name
+        return None
+
+    def cell(self, column: str, position: int) -> JsonValue:
+        """A cell as it is written in the data file; `None` where rows and tasks differ."""
+        table = self.folder.table
+        if table is None or column not in table.columns or len(table.rows) != len(self.tasks):
+            return None
+        row, place = table.rows[position], table.columns.index(column)
+        return row[place] if place < len(row) else None
 
     @cached_property
     def compared(self) -> tuple[OutputField, ...]:

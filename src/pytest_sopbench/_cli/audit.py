@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -19,9 +19,8 @@ from pytest_sopbench._audit.observing.sandbox import Limits
 from pytest_sopbench._audit.report import audit_json, audit_lines, sarif_log, save_audit
 from pytest_sopbench._audit.rules.catalogue import GROUPS
 from pytest_sopbench._cli.app import FAILS, HOLDS, echo_json, known_mask, project, refuse, say, tell
-from pytest_sopbench._cli.found_domains import search_paths
+from pytest_sopbench._cli.found_domains import domain_folders
 from pytest_sopbench._core.hiding import masking
-from pytest_sopbench._loading.finding import find_domains
 from pytest_sopbench._sessions.file.event_logs import write_pages
 from pytest_sopbench.errors import SopbenchError
 
@@ -64,7 +63,7 @@ def audit(domains: tuple[str, ...], verbose: int, sarif: Path | None, **options:
     DOMAIN is what --sop-domain takes, or any folder; it may be one that loading refuses. The
     status is 1 where there is an error, or with --strict a warning, and 2 for wrong usage.
     """
-    folders = dict(_folders(domains))
+    folders = dict(domain_folders(domains))
     if options["write_disagreements"]:
         _write_disagreements(folders, limit=options["time_limit"], no_code=options["no_code"])
     asked = Asked(
@@ -93,12 +92,18 @@ def audit(domains: tuple[str, ...], verbose: int, sarif: Path | None, **options:
 
 def _reached(audits: Sequence[Audit], bound: float | None) -> bool:
     """Whether enough mutants of each domain fail its suite; say of which they do not."""
-    fewer = [one for one in audits if bound and (not one.score or one.score.percent < bound)]
+    fewer = [one for one in audits if bound and not _holds(one, bound)]
     for one in fewer:
         percent = one.score.percent if one.score else 0.0
         share = f"{percent:.1f} % of the mutants fail the suite"
+        if one.score and not one.score.is_whole:
+            share = "not every wrong agent was run"
         tell(f"{one.name}: {share}, and --fail-under asks for {bound:g} %")
     return not fewer
+
+
+def _holds(one: Audit, bound: float) -> bool:
+    return one.score is not None and one.score.is_whole and one.score.percent >= bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +124,6 @@ def _refuse_without_mutants(
     for folder, trusted in folders.items():
         if asked.mutants and (options["no_code"] or not trusted):
             refuse(f"{folder}: its code must not be run", "name the domain by its folder")
-
-
-def _folders(values: Sequence[str]) -> Iterator[tuple[Path, bool]]:
-    """Yield each folder, and whether its code may be run."""
-    for value in values:
-        if Path(value).is_dir() and any(mark in value for mark in ("/", "\\", ".")):
-            yield Path(value), True
-        else:
-            for one in find_domains([value], search_paths()):
-                yield one.folder, one.trusted
 
 
 def _audited(folder: Path, asked: Asked, *, run_code: bool) -> Audit:

@@ -32,6 +32,20 @@ def search_paths() -> SearchPaths:
     return SearchPaths(rootdir=known.folder, invocation_dir=Path.cwd(), sop_paths=paths)
 
 
+def domain_folders(values: Sequence[str]) -> Iterator[tuple[Path, bool]]:
+    """Yield the folder of each domain that is named, or any folder, and whether its code may run.
+
+    Raises:
+        LoadingError: a name is that of no domain.
+    """
+    for value in values:
+        if Path(value).is_dir() and any(mark in value for mark in ("/", "\\", ".")):
+            yield Path(value), True
+        else:
+            for one in find_domains([value], search_paths()):
+                yield one.folder, one.trusted
+
+
 def domains_of(
     names: Iterable[str], places: Sequence[str], ran: Mapping[str, DomainHeader] = _NOTHING_RUN
 ) -> Mapping[str, Domain]:

@@ -9,7 +9,7 @@ from itertools import chain
 
 import click
 
-from pytest_sopbench._cli.app import echo_json, full_session, refuse_beside, say
+from pytest_sopbench._cli.app import echo_json, full_session, refuse, refuse_beside, say
 from pytest_sopbench._cli.explain import explain_runs, explain_term, list_terms
 from pytest_sopbench._cli.found_domains import domain_option
 from pytest_sopbench._cli.whole_runs import whole_runs
@@ -35,6 +35,16 @@ from pytest_sopbench._sessions.reading.reader import SavedSession
 @click.option("--all", "every", is_flag=True, help="Without TASK: name every run, of every kind.")
 @click.option("--full", is_flag=True, help="With TASK: fold nothing, however long it is.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: a list of runs.")
+@click.option(
+    "--coverage", is_flag=True, help="Which clauses the tasks of a domain, or a session, exercise."
+)
+@click.option("--to", metavar="html=FILE", help="With --coverage: a page beside the procedure.")
+@click.option(
+    "--fail-under",
+    type=click.FloatRange(0, 100),
+    metavar="P",
+    help="With --coverage of a domain: status 1 if tasks hold fewer than P % of its clauses.",
+)
 @domain_option
 def show(  # noqa: PLR0913 - click gives each option
     session: str | None,
@@ -45,6 +55,9 @@ def show(  # noqa: PLR0913 - click gives each option
     every: bool,
     full: bool,
     as_json: bool,
+    coverage: bool,
+    to: str | None,
+    fail_under: float | None,
 ) -> None:
     """Show what went wrong, or one task in full.
 
@@ -58,7 +71,23 @@ def show(  # noqa: PLR0913 - click gives each option
     With --explain and TASK a few lines say what happened to it, and why. A word alone is a TERM of
     the summary, such as grounded, inconclusive or miss (show --explain TERM). Without any the terms
     are listed.
+
+    With --coverage SESSION may also be a domain, as --sop-domain takes it, or its folder. Shown is
+    what no task or a single one exercises; with --all everything.
     """
+    if not coverage and (to is not None or fail_under is not None):
+        refuse("--to and --fail-under need --coverage", "add --coverage")
+    if coverage:
+        given = {"TASK": task, "--explain": explain, "--full": full}
+        refuse_beside("--coverage", given)
+        if session is None:
+            msg = "Missing argument 'SESSION'."
+            raise click.UsageError(msg)
+        # The audit is much to load, and who looks at a session does not need it.
+        from pytest_sopbench._cli.coverage import show_coverage  # noqa: PLC0415
+
+        show_coverage(session, places, every=every, as_json=as_json, to=to, fail_under=fail_under)
+        return
     if explain:
         refuse_beside(
             "--explain", {"--all": every, "--full": full, "--json": as_json, "--domain": places}

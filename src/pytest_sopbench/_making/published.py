@@ -24,7 +24,11 @@ from pytest_sopbench._loading.files.document import read_text
 from pytest_sopbench._loading.files.table import Table, read_table
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.metadata import DATA_FILE, Described, read_metadata
-from pytest_sopbench._running.observing.descendants import end_with_descendants, marked
+from pytest_sopbench._running.observing.descendants import (
+    end_with_descendants,
+    marked,
+    wait_unreaped,
+)
 from pytest_sopbench._running.tools.lookup import look_up
 from pytest_sopbench.errors import ToolError
 
@@ -281,11 +285,12 @@ def _run(arguments: Sequence[str], folder: Path, time_limit: float) -> str:
         start_new_session=True,
     )
     try:
-        status = process.wait(time_limit)
-    except subprocess.TimeoutExpired:
-        return f"was not done after {time_limit:g} seconds"
+        is_done = wait_unreaped(process, time_limit)
     finally:
         end_with_descendants(process, environment)
+    if not is_done:
+        return f"was not done after {time_limit:g} seconds"
+    status = process.returncode
     return "" if status == 0 else f"ended its process with status {status}"
 
 

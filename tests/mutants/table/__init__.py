@@ -20,6 +20,7 @@ from . import (
     sessions,
     statistics,
     values,
+    wire,
 )
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -32,6 +33,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *sessions.MUTANTS,
     *secrets.MUTANTS,
     *live.MUTANTS,
+    *wire.MUTANTS,
     *approvals.MUTANTS,
     *judges.MUTANTS,
     *replays.MUTANTS,

@@ -9,13 +9,14 @@ from __future__ import annotations
 import itertools
 import sys
 
-from bundled_domains.generator import Dice, Generator, bundled, first_kept
+from bundled_domains.generator import Dice, Generator, first_kept
 from bundled_domains.order_fulfillment.case import Case
 from bundled_domains.order_fulfillment.customer_cases import customer_cases
-from bundled_domains.order_fulfillment.orders import Order, Row, draft
+from bundled_domains.order_fulfillment.orders import ANSWERS, FOLDER, Order, Row, draft, in_ledger
 from bundled_domains.order_fulfillment.shipping_cases import ISLAND_ZIPS, shipping_cases
 
 SEED = 11
+SEED_OF_OTHER_DESKS = 12
 ROWS = 120
 
 
@@ -29,10 +30,12 @@ def rows() -> list[Row]:
         raise SystemExit(msg)
     numbers = dice.shuffled(range(200_000, 209_000))
     articles = dice.shuffled(range(1_000, 9_000))
-    return [
+    drawn = [
         _row(dice, case, str(number), f"{article // 40:04}-{article % 40 + 1:03}")
         for case, number, article in zip(every, numbers, articles, strict=False)
     ]
+    others = Dice(SEED_OF_OTHER_DESKS)
+    return [in_ledger(row, others) for row in drawn]
 
 
 def _row(dice: Dice, case: Case, number: str, article: str) -> Row:
@@ -47,4 +50,5 @@ def _row(dice: Dice, case: Case, number: str, article: str) -> Row:
 
 
 if __name__ == "__main__":
-    sys.exit(Generator(folder=bundled("order_fulfillment"), rows=rows).main(sys.argv[1:]))
+    generator = Generator(folder=FOLDER, rows=rows, answers=ANSWERS)
+    sys.exit(generator.main(sys.argv[1:]))

@@ -6,12 +6,15 @@ import json
 import runpy
 from typing import Any, TypeAlias
 
-from bundled_domains.generator import Dice, bundled, decided, look_ups
+from bundled_domains.generator import Dice, bundled, decided
+from bundled_domains.worlds import answers_in
 
 FOLDER = bundled("order_fulfillment")
 POLICY = runpy.run_path(str(FOLDER / "policy.py"))
+ANSWERS = answers_in(FOLDER)
 METADATA: dict[str, Any] = json.loads((FOLDER / "metadata.json").read_text(encoding="utf-8"))
 WAREHOUSES = ("HFD", "MAN", "NWK")
+LEDGER = ("warehouses", "reservation")
 PREFIXES = {"Bay": (10, 29), "North": (30, 59), "Sound": (60, 69), "Jersey": (70, 89)}
 PICKUPS = {  # last pickups of each day at HFD, MAN and NWK, for each zone; - is none
     "2026-03-09": {
@@ -72,11 +75,18 @@ class Order:
 
     def __init__(self, row: Row) -> None:
         self.row = row
-        answer = look_ups(METADATA["tools"], row)
-        found = decided(POLICY["decide"], row, answer)
+        found = decided(POLICY["decide"], row, ANSWERS(METADATA["tools"], in_ledger(row)))
         self.decision: str = found.answer["decision"]
         self.ship_from: list[str] = found.answer["ship_from"]
         self.calls = [call["name"] for call in found.calls]
+        self.parcels: list[Row] = next(
+            (
+                call["arguments"]["parcels"]
+                for call in found.calls
+                if "parcels" in call["arguments"]
+            ),
+            [],
+        )
         self.zone: str | None = POLICY["zone_of"](row["ship_to_zip"])
 
     @property
@@ -105,6 +115,37 @@ class Order:
         """Whether it would have been decided otherwise, had these cells been others."""
         order = Order(self.row | other)
         return (order.decision, order.ship_from) != (self.decision, self.ship_from)
+
+
+def in_ledger(row: Row, dice: Dice | None = None) -> Row:
+    """The row with its stock in a world of its own, in place of the cells that tell of it.
+
+    Where the ledger refuses, other desks are quicker at one of the warehouses that the order needs.
+    What they take elsewhere is drawn; without dice it is all that there is, or nothing.
+    """
+    told = {name: value for name, value in row.items() if name not in LEDGER}
+    if row["warehouses"] is None:
+        return told | {"world": None}
+    refused = row["reservation"] == "refused"
+    shelves = {place: row["warehouses"][place] | {"pending": 0} for place in WAREHOUSES}
+    needed = {
+        parcel["warehouse"]: -(-parcel["pieces"] // row["pack_size"])
+        for parcel in (Order(row | {"reservation": "confirmed"}).parcels if dice else ())
+    }
+    for place, shelf in shelves.items():
+        free = max(0, shelf["on_hand"] - shelf["allocated"] - shelf["quarantine"])
+        if dice is None:
+            shelf["pending"] = free if refused else 0
+        elif refused and place == next(iter(needed)):
+            shelf["pending"] = free - dice.below(needed[place])
+        else:
+            shelf["pending"] = dice.below(1 + max(0, free - needed.get(place, 0)))
+    stock = [
+        {"shelf": f"{row['article']} {place}", "article": row["article"], "warehouse": place}
+        | shelf
+        for place, shelf in shelves.items()
+    ]
+    return told | {"world": {"stock": stock}}
 
 
 def draft(dice: Dice, number: str, article: str) -> Row:

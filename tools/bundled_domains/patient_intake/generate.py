@@ -10,13 +10,22 @@ import itertools
 import sys
 from collections.abc import Iterable
 
-from bundled_domains.generator import Dice, Generator, bundled, first_kept
+from bundled_domains.generator import Dice, Generator, first_kept
 from bundled_domains.patient_intake.case import Case
 from bundled_domains.patient_intake.health_cases import chart_cases, lifestyle_cases
 from bundled_domains.patient_intake.insurance_cases import insurance_cases, risk_cases
-from bundled_domains.patient_intake.patients import Patient, Row, draft, with_plan
+from bundled_domains.patient_intake.patients import (
+    ANSWERS,
+    FOLDER,
+    Patient,
+    Row,
+    draft,
+    in_registry,
+    with_plan,
+)
 
 SEED = 3
+SEED_OF_THE_REGISTRY = 4
 ROWS = 90
 
 
@@ -34,7 +43,9 @@ def rows() -> list[Row]:
         msg = f"{len(every)} cases, {ROWS} wanted"
         raise SystemExit(msg)
     numbers = dice.shuffled(range(20_000, 29_000))
-    return [_row(dice, cases, number) for cases, number in zip(every, numbers, strict=False)]
+    drawn = [_row(dice, cases, number) for cases, number in zip(every, numbers, strict=False)]
+    registry = Dice(SEED_OF_THE_REGISTRY)
+    return [in_registry(row, registry) for row in drawn]
 
 
 def _each(cases: Iterable[Case]) -> list[Case]:
@@ -63,4 +74,5 @@ def _row(dice: Dice, cases: Iterable[Case], number: int) -> Row:
 
 
 if __name__ == "__main__":
-    sys.exit(Generator(folder=bundled("patient_intake"), rows=rows).main(sys.argv[1:]))
+    generator = Generator(folder=FOLDER, rows=rows, answers=ANSWERS)
+    sys.exit(generator.main(sys.argv[1:]))

@@ -8,13 +8,16 @@ from datetime import date, timedelta
 from typing import Any, TypeAlias
 
 from bundled_domains.generator import Dice, bundled, decided, look_ups
+from bundled_domains.worlds import answers_in
 
 FOLDER = bundled("patient_intake")
 POLICY = runpy.run_path(str(FOLDER / "policy.py"))
+ANSWERS = answers_in(FOLDER)
 METADATA: dict[str, Any] = json.loads((FOLDER / "metadata.json").read_text(encoding="utf-8"))
 PLANS = ("BASIC-1", "CREST-4", "GUILD-7", "MERIT-2", "TOWN-9")
 FIRST_DAY = date(2024, 7, 1)
 STATES = ("in force",) * 3 + ("grace",) * 2 + ("not started",) * 2 + ("ended",) * 3
+STATUSES = ("IN FORCE", "GRACE", "ENDED", "UNCONFIRMED")
 HARMLESS = ("migraine", "hay fever", "eczema", "gout", "glaucoma", "reflux")
 COUNTED = (
     "diabetes",
@@ -33,7 +36,7 @@ class Patient:
 
     def __init__(self, row: Row) -> None:
         self.row = row
-        found = decided(POLICY["decide"], row, look_ups(METADATA["tools"], row))
+        found = decided(POLICY["decide"], row, ANSWERS(METADATA["tools"], in_registry(row)))
         self.record = found.answer
         self.calls = [call["name"] for call in found.calls]
 
@@ -41,6 +44,30 @@ class Patient:
         """Whether this field would be another, had these cells been others."""
         other = Patient(with_plan(self.row | cells))
         return bool(other.record[field] != self.record[field])
+
+
+def in_registry(row: Row, dice: Dice | None = None) -> Row:
+    """The row with a registry of its own, in place of the cell that tells of it.
+
+    With dice, some patients are held for another day, and some days hold another patient.
+    """
+    told = {name: value for name, value in row.items() if name != "registry"}
+    same = {"patient_id": row["patient_id"], "service_date": row["service_date"]}
+    held = [same] if row["registry"] == "already held" else []
+    if dice and not held:
+        other = {"patient_id": f"PT-{dice.between(10_000, 18_999)}"}
+        another_day = {"service_date": days_from(row, dice.pick((-30, -1, 1, 7)))}
+        held = dice.pick(([], [same | other], [same | another_day]))
+    entries = [
+        {
+            "registration_number": f"RG-{dice.between(60_000, 69_999) if dice else 0}",
+            **one,
+            "insurance_status": dice.pick(STATUSES) if dice else STATUSES[0],
+            "risk_points": dice.below(12) if dice else 0,
+        }
+        for one in held
+    ]
+    return told | {"world": {"registry": entries} if entries else None}
 
 
 def day_of(row: Row) -> date:

@@ -17,13 +17,14 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
+from pytest_sopbench._audit.observing.covering import cover
 from pytest_sopbench._audit.observing.mutating import mutate
 from pytest_sopbench._audit.observing.probing import LARGEST, Loaded, probe_tools
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import ToolCall
 from pytest_sopbench._core.values.json import to_json_value
-from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._loading.load import DATA_FILES, FILES, load_domain
 from pytest_sopbench._running.tools.domain_code import (
     ManagerFactory,
     load_manager_factory,
@@ -85,20 +86,44 @@ def main(job_file: str) -> None:
 def _work(job: Mapping[str, Any], book: Book) -> None:
     domain = load_domain(Path(job["folder"]), name=job["name"])
     factory: ManagerFactory | None = None
-    if job.get("mutants"):
+    if job.get("work"):
         if domain.tools_file is not None:
             book.doing(step="import", tool="tools.py")
             factory = load_manager_factory(domain)
-        mutate(domain, factory, book, job["skip"])
+        if job["work"] == "coverage":
+            cover(domain, factory, book)
+        else:
+            mutate(domain, factory, book, job["skip"])
         return
     if domain.tools_file is not None:
         book.doing(step="import", tool="tools.py")
+        opened = _opened(domain)
         factory = load_manager_factory(domain)
         own = Loaded(domain=domain, factory=factory)
         probe_tools(own, _exchanged(job), book, skip=frozenset(job["skip"]))
+        book.say(opened=sorted(opened))
     # Not with a tool that ends the process.
     if domain.policy_file is not None and not job["skip"]:
         _run_policy(domain, factory, book)
+
+
+def _opened(domain: Domain) -> set[str]:
+    """Note from here on what is opened in the folder that no exchange of rows has changed."""
+    found: set[str] = set()
+    folder = os.path.realpath(domain.folder)
+    usual = {*FILES}.difference(DATA_FILES) | {domain.data_file.name}
+
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
+        if event not in {"open", "sqlite3.connect"} or not isinstance(arguments[0], str | bytes):
+            return
+        path = os.path.realpath(os.fsdecode(arguments[0]))
+        name = os.path.relpath(path, folder)
+        # Whoever imports a module looks for its bytecode first.
+        if path.startswith(f"{folder}{os.sep}") and name not in usual and Path(path).is_file():
+            found.add(name)
+
+    sys.addaudithook(note)
+    return found
 
 
 def _exchanged(job: Mapping[str, Any]) -> Loaded | None:

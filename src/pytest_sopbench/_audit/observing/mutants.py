@@ -96,6 +96,7 @@ class Mutation:
         rules: the rules of the contract that apply to each row.
         clauses: the rows that come to a line beside which a clause is named.
         incidents: how processes ended that ran them.
+        is_whole: whether all of them were run.
     """
 
     mutants: tuple[Mutant, ...] = ()
@@ -104,6 +105,7 @@ class Mutation:
     rules: Mapping[int, tuple[str, ...]] = field(default_factory=dict[int, "tuple[str, ...]"])
     clauses: Mapping[str, frozenset[int]] = field(default_factory=dict[str, "frozenset[int]"])
     incidents: tuple[Incident, ...] = ()
+    is_whole: bool = True
 
 
 def mutate(domain: Domain, limits: Limits | None = None) -> Mutation:
@@ -135,6 +137,8 @@ def mutate(domain: Domain, limits: Limits | None = None) -> Mutation:
         rules=rules,
         clauses={name: frozenset(rows) for name, rows in clauses.items()},
         incidents=tuple(incidents),
+        # What was judged is told last.
+        is_whole=any("judged" in line for line in lines),
     )
 
 

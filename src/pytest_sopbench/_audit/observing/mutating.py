@@ -21,7 +21,7 @@ from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, Final, TypeAlias, cast
 
 from pytest_sopbench._audit.observing.probing import Book
@@ -33,6 +33,7 @@ from pytest_sopbench._core.model.trace import Ending, Problem, ToolCall, Trace
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._core.verdict import Verdict
 from pytest_sopbench._running.tools.domain_code import ManagerFactory
+from pytest_sopbench._running.tools.policy_states import with_policy
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench.errors import ToolError
 
@@ -367,6 +368,8 @@ class Suite:
             contract=domain.contract,
             expected_calls=domain.expected_calls,
             document=domain.document,
+            world=domain.world,
+            state=with_policy(domain, trusted=True),
         )
         self.right: dict[int, _Base] = {}
 
@@ -386,8 +389,9 @@ class Suite:
             problem = Problem(type=type(fault).__name__, message=str(fault)[:300])
         if box.over_limit:
             ending, returned = Ending.OVER_LIMIT, None
+        state = box.state
         calls = _closed(box)
-        return Trace(ending=ending, returned=returned, problem=problem, calls=calls)
+        return Trace(ending=ending, returned=returned, problem=problem, calls=calls, state=state)
 
     def judged(self, position: int, trace: Trace) -> Verdict:
         return judge(self._rules, self.tasks[position], trace)
@@ -439,7 +443,7 @@ def mutate(domain: Domain, factory: ManagerFactory | None, book: Book, skip: Seq
     if domain.policy_file is not None:
         _mutate_policy(suite, domain.policy_file, book, frozenset(skip))
     else:
-        _follow_expected_calls(suite)
+        follow_expected_calls(suite)
     if suite.right and any(one.calls for one in suite.right.values()) and -1 not in skip:
         _mutate_trajectories(suite, book)
     rules = {
@@ -456,13 +460,13 @@ def _mutate_policy(suite: Suite, path: Path, book: Book, skip: AbstractSet[int])
     source = path.read_text(encoding="utf-8-sig")
     tree, cited = ast.parse(source), cited_clauses(source)
     book.doing(step="import", tool="policy.py")
-    decide = _decide_of(tree, path)
+    decide = decide_of(tree, path)
     reached: dict[int, set[int]] = defaultdict(set)
     for position, task in enumerate(suite.tasks):
         book.doing(step="policy", row=position)
         lines: set[int] = set()
         told: list[Any] = []
-        agent = _kept(_traced(decide, str(path), lines), told)
+        agent = _kept(traced(decide, str(path), lines), told)
         trace = suite.run(task, agent)
         if trace.ending is Ending.RETURNED:
             suite.enter(position, to_json_value(told[0]), trace, lines)
@@ -498,7 +502,7 @@ def _outcome(
     if not positions:
         return {"noticed": {}, "differs": [], "broken": ""}
     try:
-        decide = _decide_of(tree, path)
+        decide = decide_of(tree, path)
     except BaseException as fault:  # noqa: BLE001 - it is a mutant that cannot be imported
         return {"noticed": {}, "differs": [], "broken": f"{type(fault).__name__}: {fault}"[:200]}
     noticed: dict[int, str] = {}
@@ -540,7 +544,7 @@ def _kept(decide: Callable[..., Any], told: list[Any]) -> Callable[..., Any]:
     return agent
 
 
-def _traced(decide: Callable[..., Any], file: str, lines: set[int]) -> Callable[..., Any]:
+def traced(decide: Callable[..., Any], file: str, lines: set[int]) -> Callable[..., Any]:
     """Note the lines of a file that are run."""
 
     def local(frame: Any, event: str, _: Any) -> Any:
@@ -554,7 +558,7 @@ def _traced(decide: Callable[..., Any], file: str, lines: set[int]) -> Callable[
         lines.add(frame.f_lineno)
         return local
 
-    def traced(inputs: Any, call: Callable[..., Any]) -> Any:
+    def run(inputs: Any, call: Callable[..., Any]) -> Any:
         before = sys.gettrace()
         sys.settrace(trace)
         try:
@@ -562,14 +566,17 @@ def _traced(decide: Callable[..., Any], file: str, lines: set[int]) -> Callable[
         finally:
             sys.settrace(before)
 
-    return traced
+    return run
 
 
-def _decide_of(tree: ast.Module, path: Path) -> Callable[..., Any]:
-    """Import a changed source as if it stood in the file."""
+def decide_of(
+    tree: ast.Module, path: Path, given: Mapping[str, object] = MappingProxyType({})
+) -> Callable[..., Any]:
+    """Import a changed source as if it stood in the file, with names that are given to it."""
     name = "_sopbench_mutant_policy"
     module = ModuleType(name)
     module.__file__ = str(path)
+    vars(module).update(given)
     sys.modules[name] = module
     sys.path.insert(0, str(path.parent))
     try:
@@ -586,7 +593,7 @@ def _decide_of(tree: ast.Module, path: Path) -> Callable[..., Any]:
 Step: TypeAlias = "tuple[str, Any]"
 
 
-def _follow_expected_calls(suite: Suite) -> None:
+def follow_expected_calls(suite: Suite) -> None:
     """Without a policy the right run makes the expected calls, and gives the expected answer."""
     for position, task in enumerate(suite.tasks):
         expected = suite.domain.expected_calls.get(task.id)

@@ -7,12 +7,13 @@ import inspect
 import io
 import json
 import shutil
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task, ToolSpec
@@ -125,17 +126,34 @@ def probe_tools(own: Loaded, others: Loaded | None, book: Book, *, skip: frozens
     book.doing(step="look", tool="")
     kind = type(factory(domain.tasks[0]))
     book.say(methods=_public_methods(kind, {one.name for one in domain.tool_specs}))
-    for spec in specs:
-        if spec.name not in skip:
+    told: Told = defaultdict(dict)
+    waiting = [one for one in specs if one.name not in skip]
+    while waiting:
+        # What one tool returns, such as a ticket, may be what another asks for.
+        ready = [one for one in waiting if _can_be_called(one, domain, told)] or waiting
+        for spec in ready:
             book.doing(step="tool", tool=spec.name)
             book.say(tool=spec.name, signature=_signature(kind, spec.name))
-            _Probe(domain, factory, spec, book).run(others)
+            _Probe(domain, factory, spec, book, told).run(others)
+        waiting = [one for one in waiting if one not in ready]
+
+
+Told: TypeAlias = "dict[int, dict[str, Any]]"
+"""What tools have returned under a name, by the position of the row."""
+
+
+def _can_be_called(spec: ToolSpec, domain: Domain, told: Told) -> bool:
+    rows = _spread(len(domain.tasks), ROWS)
+    return any(not isinstance(arguments_of(spec, domain.tasks[at], told[at]), str) for at in rows)
 
 
 class _Probe:
     """One tool, and everything that is tried with it."""
 
-    def __init__(self, domain: Domain, factory: ManagerFactory, spec: ToolSpec, book: Book) -> None:
+    def __init__(
+        self, domain: Domain, factory: ManagerFactory, spec: ToolSpec, book: Book, told: Told
+    ) -> None:
+        self._told = told
         self._domain = domain
         self._factory = factory
         self._spec = spec
@@ -148,7 +166,7 @@ class _Probe:
         lacking = ""
         for number, position in enumerate(rows):
             task = self._domain.tasks[position]
-            arguments = arguments_of(self._spec, task)
+            arguments = self._arguments(position)
             if isinstance(arguments, str):
                 lacking = lacking or arguments
                 continue
@@ -165,10 +183,16 @@ class _Probe:
         if others is not None:
             self._exchange(few, others)
 
+    def _arguments(self, position: int) -> dict[str, Any] | str:
+        return arguments_of(self._spec, self._domain.tasks[position], self._told[position])
+
     def _answer(self, position: int, task: Task, arguments: dict[str, Any], *, again: bool) -> None:
         self._book.doing(step="tool", tool=self._spec.name, row=position)
         found = self._called(task, arguments)
         self._first[position] = found
+        told = found.result
+        if isinstance(told, dict):
+            self._told[position] |= cast("dict[str, Any]", told)
         more = [self._called(task, arguments).text for _ in range(2)] if again else []
         self._book.say(
             tool=self._spec.name,
@@ -184,7 +208,7 @@ class _Probe:
 
     def _is_unknown(self, position: int) -> bool:
         task = self._domain.tasks[position]
-        arguments = arguments_of(self._spec, task)
+        arguments = self._arguments(position)
         nobody = self._called(task, arguments if isinstance(arguments, dict) else {}, NOBODY)
         said = self._first[position].text.replace(self._spec.name, NOBODY)
         return bool(self._first[position].error or nobody.result is not None) and (
@@ -204,11 +228,11 @@ class _Probe:
     def _same_with_another(self, name: str, position: int, few: Sequence[int]) -> bool | None:
         """Whether the answer stays where one argument is that of another row."""
         task = self._domain.tasks[position]
-        arguments = arguments_of(self._spec, task)
+        arguments = self._arguments(position)
         if isinstance(arguments, str) or name not in arguments:
             return None
         for other in (*few[few.index(position) + 1 :], *few):
-            given = arguments_of(self._spec, self._domain.tasks[other])
+            given = self._arguments(other)
             if isinstance(given, dict) and given.get(name) != arguments[name]:
                 changed = {**arguments, name: given.get(name)}
                 return self._called(task, changed).text == self._first[position].text
@@ -221,7 +245,8 @@ class _Probe:
             origin = self._first.get(shifted(position, rows))
             here = self._first[position]
             task = others.domain.tasks[position]
-            arguments = arguments_of(self._spec, task)
+            # What another tool returned is that of the own row.
+            arguments = arguments_of(self._spec, task, {})
             if origin is None or origin.text == here.text or isinstance(arguments, str):
                 continue
             self._book.doing(step="tool", tool=self._spec.name, row=position)
@@ -232,9 +257,9 @@ class _Probe:
         self._book.say(tool=self._spec.name, blind=blind, followed=followed)
 
 
-def arguments_of(spec: ToolSpec, task: Task) -> dict[str, Any] | str:
-    """Arguments for a call, from the row's own columns; or the name of one that it lacks."""
-    row = {**task.results, **task.inputs}
+def arguments_of(spec: ToolSpec, task: Task, told: Mapping[str, Any]) -> dict[str, Any] | str:
+    """Arguments for a call: from the row's columns and what tools told; or a name it lacks."""
+    row = {**told, **task.results, **task.inputs}
     properties = spec.parameters.get("properties")
     required = spec.parameters.get("required")
     needed = set(required) if isinstance(required, list) else set[Any]()

@@ -26,7 +26,7 @@ from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.trace import Finding, FindingKind, ToolCall
 from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._running.observing.descendants import end_with_descendants, marked
+from pytest_sopbench._running.observing.descendants import end_with_descendants, has_ended, marked
 
 from .probing import copied, with_other_contents
 
@@ -124,12 +124,16 @@ class ToolSight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """All that was seen; empty where a domain has no code, or it must not be run."""
+    """All that was seen; empty where a domain has no code, or it must not be run.
+
+    `opened` are the files of its folder that its tools opened, but for those of every domain.
+    """
 
     policy: Mapping[int, PolicyRun] = field(default_factory=dict[int, PolicyRun])
     tools: Mapping[str, ToolSight] = field(default_factory=dict[str, ToolSight])
     extra_tools: tuple[str, ...] = ()
     incidents: tuple[Incident, ...] = ()
+    opened: tuple[str, ...] = ()
 
 
 # The lines of the child process, read into values.
@@ -141,8 +145,11 @@ def observed(lines: Iterable[Mapping[str, Any]], incidents: Sequence[Incident]) 
     answers: dict[str, dict[int, ToolAnswer]] = {}
     facts: dict[str, dict[str, Any]] = {}
     methods: Sequence[str] = ()
+    opened: Sequence[str] = ()
     for line in lines:
-        if "policy" in line:
+        if "opened" in line:
+            opened = line["opened"]
+        elif "policy" in line:
             policy[line["policy"]] = _policy_run(line)
         elif "methods" in line:
             methods = line["methods"]
@@ -157,6 +164,7 @@ def observed(lines: Iterable[Mapping[str, Any]], incidents: Sequence[Incident]) 
         tools={name: _sight(name, facts[name], answers.get(name, {})) for name in names},
         extra_tools=tuple(one for one in methods),
         incidents=tuple(dict.fromkeys(incidents)),
+        opened=tuple(opened),
     )
 
 
@@ -261,6 +269,30 @@ def observe(domain: Domain, id_column: str | None, limits: Limits | None = None)
     return observed(lines, incidents)
 
 
+def observe_coverage(
+    domain: Domain, limits: Limits | None = None
+) -> tuple[Sequence[Mapping[str, Any]], Sequence[Incident]]:
+    """See what each task exercises; return what the process wrote, and how it ended."""
+    limits = limits or Limits()
+    with TemporaryDirectory(prefix="sopbench-audit-", ignore_cleanup_errors=True) as name:
+        room = Path(name)
+        try:
+            job = _alone(domain, room, "coverage")
+        except OSError as fault:
+            detail = f"its folder cannot be copied: {fault}"
+            return [], [Incident(kind=IncidentKind.REFUSED, detail=detail)]
+        ended = _process(job, room, [], limits, monotonic() + limits.total)
+    incidents = list(_disturbances(ended))
+    if ended.kind is not None:
+        incidents.append(_incident(ended, _last_doing(ended.lines)))
+    return ended.lines, incidents
+
+
+def _alone(domain: Domain, room: Path, work: str) -> dict[str, Any]:
+    own = str(copied(domain.folder, room / "own"))
+    return {"folder": own, "name": domain.name, "lines": str(room / "lines"), "work": work}
+
+
 def observe_mutants(
     domain: Domain, limits: Limits | None = None
 ) -> tuple[Sequence[Mapping[str, Any]], Sequence[Incident]]:
@@ -275,11 +307,10 @@ def observe_mutants(
     with TemporaryDirectory(prefix="sopbench-audit-", ignore_cleanup_errors=True) as name:
         room = Path(name)
         try:
-            own = str(copied(domain.folder, room / "own"))
+            job = _alone(domain, room, "mutants")
         except OSError as fault:
             detail = f"its folder cannot be copied: {fault}"
             return [], [Incident(kind=IncidentKind.REFUSED, detail=detail)]
-        job = {"folder": own, "name": domain.name, "lines": str(room / "lines"), "mutants": True}
         for _ in range(_STARTS):
             done = [one["mutant"] for one in lines if "mutant" in one]
             ended = _process(job, room, done, limits, until)
@@ -421,7 +452,7 @@ def _watched(
 ) -> IncidentKind | None:
     """Wait for the end; say which limit was passed."""
     size, changed = 0, monotonic()
-    while process.poll() is None:
+    while not has_ended(process):
         now = monotonic()
         grown = lines.stat().st_size if lines.exists() else 0
         if grown != size:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
 from pytest_sopbench._audit.observing.sandbox import PolicyRun
-from pytest_sopbench._audit.policy_source import frozen
+from pytest_sopbench._audit.policy_source import flat_columns, frozen
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.documents.comparing import compare_documents
 from pytest_sopbench._core.fields.comparison import compare
@@ -18,6 +20,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.cells import cut, shown
 from pytest_sopbench._loading.load import POLICY_FILE
 
+_LONG: Final = 4
 _TELLING: Final = ("id", "token", "ticket", "uuid", "reference", "timestamp")
 
 
@@ -113,16 +116,40 @@ def _contradicting(subject: Subject) -> Iterator[Fault]:
 
 def equal_cases(subject: Subject) -> list[list[int]]:
     """Groups of rows that no agent can tell apart: equal inputs and equal tool results."""
-    rows = [{**task.results, **task.inputs} for task in subject.tasks]
-    skipped = _telling_columns(rows)
-    answered = _answered(subject)
+    served = _served(subject)
+    rows = [
+        {**task.inputs, **{one: task.results[one] for one in task.results if one in served}}
+        for task in subject.tasks
+    ]
+    answers = flat_columns(_answered(subject))
+    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+    named, skipped = _telling(columns), _telling(answers)
     groups: dict[str, list[int]] = {}
     for position, (row, task) in enumerate(zip(rows, subject.tasks, strict=True)):
-        kept = {name: value for name, value in row.items() if name not in skipped}
+        kept = {name: _form(one) if name in named else one for name, one in row.items()}
+        kept |= {name: cells[position] for name, cells in answers.items() if name not in skipped}
         records = {name: [dict(one) for one in table] for name, table in task.tables.items()}
-        seen: list[JsonValue] = [kept, _plain(records), list(answered.get(position, ()))]
-        groups.setdefault(frozen(seen), []).append(position)
+        groups.setdefault(frozen([kept, _plain(records)]), []).append(position)
     return [rows for rows in groups.values() if len(rows) > 1]
+
+
+def _form(value: JsonValue) -> str:
+    """What an id shows beside its name: whether it is written as others are."""
+    return re.sub("[a-z]", "a", re.sub("[0-9]", "9", frozen(value).lower()))
+
+
+def _served(subject: Subject) -> AbstractSet[str]:
+    """The columns beside the inputs that may make a difference to an agent.
+
+    Of tools that were not called it is not known what they tell: then it is each column.
+    """
+    domain, tools = subject.domain, subject.observed.tools
+    own = [one.name for one in domain.tool_specs if one.name not in domain.codeless]
+    if domain.world is not None or any(one not in tools or not tools[one].answers for one in own):
+        return {name for task in subject.tasks[:1] for name in task.results}
+    lookups = domain.lookups.values()
+    asked = {one.column_of(name) for one in lookups for name in (*one.key, *one.check)}
+    return asked | {name for one in lookups for name in (*one.returns, one.table)}
 
 
 def highest_rate(subject: Subject) -> float:
@@ -138,24 +165,34 @@ def _plain(value: object) -> JsonValue:
     return json.loads(json.dumps(value, default=str))  # type: ignore[no-any-return]
 
 
-def _answered(subject: Subject) -> Mapping[int, list[str]]:
-    """What the tools of the domain's own code answered, by the row."""
-    found: dict[int, list[str]] = {}
+def _answered(subject: Subject) -> Sequence[Mapping[str, JsonValue]]:
+    """What the tools of the domain's own code answered, by the row, without the row's own id."""
+    found: list[dict[str, JsonValue]] = [{} for _ in subject.tasks]
     for sight in subject.observed.tools.values():
         for one in sight.answers:
-            text = "" if one.error else frozen(one.result)
-            found.setdefault(one.position, []).append(text)
+            told = "fails" if one.error else _without_id(one.result, subject.tasks[one.position].id)
+            found[one.position][f"tool {sight.name}"] = told
     return found
 
 
-def _telling_columns(rows: Sequence[Mapping[str, JsonValue]]) -> set[str]:
+def _without_id(value: JsonValue, own: str) -> JsonValue:
+    if isinstance(value, Mapping):
+        return {key: _without_id(one, own) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_without_id(one, own) for one in value]
+    # A short id may stand in any text.
+    if isinstance(value, str) and len(own) >= _LONG:
+        return value.replace(own, "ID")
+    return "ID" if str(value) == own else value
+
+
+def _telling(columns: Mapping[str, Sequence[JsonValue]]) -> set[str]:
     """Columns that only name the row: another value in each, and called as such."""
     found: set[str] = set()
-    for name in rows[0] if rows else ():
-        parts = name.lower().replace("-", "_").split("_")
+    for name, cells in columns.items():
+        parts = re.split(r"[-_. ]", name.lower())
         if any(part in _TELLING for part in parts):
-            cells = {frozen(row[name]) for row in rows}
-            found.update({name} if len(cells) == len(rows) else ())
+            found.update({name} if len({*map(frozen, cells)}) == len(cells) else ())
     return found
 
 

@@ -19,7 +19,10 @@ from pytest_sopbench._audit.policy_source import (
     right_by_one_question,
 )
 from pytest_sopbench._audit.reading import Subject
+from pytest_sopbench._core.contract.conditions import equal_as_written
+from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._loading.domain.tools import parameter_names
 
 GIVEN_AWAY: Final = 0.9
 """Share of rows from which on one column gives an answer away."""
@@ -47,6 +50,34 @@ def _tools_with_answers(subject: Subject) -> Iterator[Fault]:
             what=f"what this tool serves {how} {name!r}",
             do="the tool decides, and the procedure tests nothing: serve what it is decided by",
         )
+
+
+def _results_among_inputs(subject: Subject) -> Iterator[Fault]:
+    """What a tool is there to tell, and the agent is given from the start."""
+    for column in subject.domain.input_columns:
+        tools = [one.name for one in subject.domain.tool_specs if _tells(subject, one, column)]
+        if tools and column != subject.id_column:
+            yield Fault(
+                place=Place(file=subject.metadata_file, column=column, tool=tools[0]),
+                what="this input is what the tool answers, so that nobody needs to call it",
+                do="take it off 'input_columns', or off what the tool returns",
+            )
+
+
+def _tells(subject: Subject, spec: ToolSpec, column: str) -> bool:
+    """Whether a tool answers with this input, and is not given it by who calls it."""
+    lookup, sight = subject.domain.lookups.get(spec.name), subject.observed.tools.get(spec.name)
+    if column in parameter_names(spec):
+        return False
+    if lookup is not None:
+        return column in lookup.returns and not lookup.table
+    told = [
+        equal_as_written(one.result[column], subject.tasks[one.position].inputs[column])
+        or one.result[column] == subject.cell(column, one.position)
+        for one in (sight.answers if sight is not None else ())
+        if isinstance(one.result, dict) and one.result.get(column) is not None
+    ]
+    return len(told) >= _FEWEST and sum(told) >= GIVEN_AWAY * len(told)
 
 
 def _tool_of(subject: Subject, column: str) -> str:
@@ -137,6 +168,12 @@ RULES: Final = (
         severity=Severity.ERROR,
         looks_for="What a tool serves is equal to an output, tells it one to one, or repeats it.",
         look=_tools_with_answers,
+    ),
+    Rule(
+        name="result-in-input",
+        severity=Severity.WARNING,
+        looks_for="An input is what a tool answers, though who calls the tool does not give it.",
+        look=_results_among_inputs,
     ),
     Rule(
         name="personal-data",

@@ -13,16 +13,30 @@ from pytest_sopbench._audit.observing.mutants import BY, Mutant, Mutation
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._loading.strong import STRONG_FILE, data_hash
 from pytest_sopbench._sessions.file.event_logs import write_pages
+from pytest_sopbench.errors import SopbenchError
 
 _FEWEST: Final = 2
 """Tasks that a change must fail, so that none of them bears it alone."""
 
 # What it comes to: survivors are findings, which the metadata may accept with a reason.
 
+UNFINISHED: Final = "mutants-unfinished"
 SURVIVES: Final = "mutant-survives"
 THIN: Final = "mutant-on-one-task"
 UNNOTICED: Final = "error-unnoticed"
 SOFT: Final = "error-fails-nothing"
+
+
+def _unfinished(seen: Subject) -> Iterator[Fault]:
+    mutation = seen.mutation
+    if mutation is None or mutation.is_whole:
+        return
+    ends = [f"the process that ran them {one.kind} at {one.detail}" for one in mutation.incidents]
+    yield Fault(
+        place=Place(file=(seen.domain.policy_file or seen.domain.data_file).name),
+        what=f"not every wrong agent was run: {'; '.join(ends)}",
+        do="give them more time by --time-limit, or mend what ends the process",
+    )
 
 
 def _survivors(seen: Subject) -> Iterator[Fault]:
@@ -136,6 +150,12 @@ def _rule_to_add(one: Mutant) -> str:
 
 RULES: Final[tuple[Rule[Subject], ...]] = (
     Rule(
+        name=UNFINISHED,
+        severity=Severity.ERROR,
+        looks_for="With --mutants: wrong agents that were not run; the score counts the others.",
+        look=_unfinished,
+    ),
+    Rule(
         name=SURVIVES,
         severity=Severity.WARNING,
         looks_for="With --mutants: a change of the policy that nothing in the suite notices.",
@@ -167,7 +187,11 @@ def score(mutation: Mutation, accepted: Iterable[Place] = ()) -> Score:
     """Count the mutants that fail the suite; soft rules and expected calls fail none."""
     excused = {str(one) for one in accepted}
     counted = [one for one in _alive(mutation) if str(one.place) not in excused]
-    return Score(noticed=sum(bool(one.fails) for one in counted), of=len(counted))
+    return Score(
+        noticed=sum(bool(one.fails) for one in counted),
+        of=len(counted),
+        is_whole=mutation.is_whole,
+    )
 
 
 def mutation_facts(mutation: Mutation, found: Score) -> Iterator[str]:
@@ -182,7 +206,8 @@ def mutation_facts(mutation: Mutation, found: Score) -> Iterator[str]:
     yield f"  noticed {', '.join(parts) or 'by nothing'}; unnoticed {counts['']}"
     if broken := len(mutation.mutants) - len(alive):
         yield f"  {broken} more cannot be run at all, and are not counted"
-    if left := mutation.tasks - len(mutation.judged):
+    left = mutation.tasks - len(mutation.judged)
+    if left and mutation.is_whole:
         yield f"  {left} of {mutation.tasks} tasks left out: their right run is not known, or fails"
     for one in mutation.incidents:
         yield f"  the process that ran them {one.kind} at {one.detail or one.tool}"
@@ -244,8 +269,11 @@ def write_strong_sample(subject: Subject, mutation: Mutation) -> Path:
     """Write the sample into the domain's folder.
 
     Raises:
-        SopbenchError: the file cannot be written.
+        SopbenchError: the file cannot be written, or not all mutants were run.
     """
+    if not mutation.is_whole:
+        msg = f"{subject.domain.name}: not every wrong agent was run, so no sample is written"
+        raise SopbenchError(msg, hint="give them more time by --time-limit")
     rows, noticed = strong_sample(subject, mutation)
     alive = list(_alive(mutation))
     content = {

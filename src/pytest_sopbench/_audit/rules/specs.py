@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -20,21 +21,36 @@ from pytest_sopbench._loading.load import TOOLS_FILE
 
 def _rows_break_spec(subject: Subject) -> Iterator[Fault]:
     """One fault for each column and the rows of it, whatever number of tools they break."""
-    tools: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    tools: dict[tuple[str, tuple[int, ...]], list[tuple[ToolSpec, str]]] = {}
     for spec in subject.domain.tool_specs:
         for name in parameter_names(spec):
             column = _column_of(subject, spec, name)
             broken = _broken_rows(subject, spec, name, column) if column else []
             if broken:
-                tools.setdefault((column, tuple(broken)), []).append(spec.name)
-    for (name, rows), names in tools.items():
+                tools.setdefault((column, tuple(broken)), []).append((spec, name))
+    for (name, rows), broken_by in tools.items():
+        names = [spec.name for spec, _ in broken_by]
         first = subject.tasks[rows[0]]
+        value, cell = {**first.results, **first.inputs}[name], subject.cell(name, rows[0])
         yield Fault(
             place=Place(file=subject.data_file, line=first.line, column=name, tool=names[0]),
-            what=f"{subject.rows(rows)} break the spec of {listed(names)}, such as"
-            f" {shown({**first.results, **first.inputs}[name])}",
-            do="correct the cells, or the spec: a call with what the row says counts as bad",
+            what=f"{subject.rows(rows)} break the spec of {listed(names)}, such as {shown(value)}",
+            do=_as_text(name) if all(_takes(*one, cell) for one in broken_by) else _CORRECT,
         )
+
+
+_CORRECT: Final = "correct the cells, or the spec: a call with what the row says counts as bad"
+
+
+def _as_text(column: str) -> str:
+    declared = json.dumps({"types": {column: "text"}})[1:-1]
+    return f"the cells are read as numbers or lists, and the spec says text: {declared}"
+
+
+def _takes(spec: ToolSpec, name: str, cell: JsonValue) -> bool:
+    """Whether the spec takes the text of the cell, as it is written."""
+    validator = _validator(spec, name)
+    return isinstance(cell, str) and validator is not None and validator.is_valid(cell)
 
 
 def _column_of(subject: Subject, spec: ToolSpec, name: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
@@ -19,12 +18,10 @@ from pytest_sopbench._loading.load import POLICY_FILE, TOOLS_FILE
 
 _FEW: Final = 5
 _LACKING: Final = re.compile(r"No module named '([\w.]+)'")
+_EXTRA: Final = "'pytest-sopbench[pandas]'"
 _EMPTY: Final[tuple[JsonValue, ...]] = (None, "", {}, [])
-_DATA: Final = frozenset(
-    {".csv", ".db", ".json", ".jsonl", ".parquet", ".pickle", ".pkl", ".py", ".sqlite"}
-    | {".sqlite3", ".toml", ".tsv", ".xlsx", ".yaml", ".yml"}
-)
-"""The suffixes of files that tools may read."""
+_LONG: Final = 4
+"""Characters of an id from which on it stands in a source by no accident."""
 
 _MOSTLY: Final = 0.9
 _SAID: Final[Mapping[IncidentKind, str]] = {
@@ -44,18 +41,20 @@ def _code_fails(subject: Subject) -> Iterator[Fault]:
         yield Fault(
             place=_place(subject, one),
             what=f"the code {_SAID[one.kind]}{detail}",
-            do=f"{_remedy(one.detail)}; the findings about what came after it are missing",
+            do=f"{_remedy(one.detail, 'correct it')}; the findings about what came after it are"
+            " missing",
         )
 
 
-def _remedy(detail: str) -> str:
+def _remedy(detail: str, otherwise: str) -> str:
     """Say how what the code imports is installed, where that is what it lacks."""
     lacking = _LACKING.search(detail)
     if lacking is None:
-        return "correct it"
+        return otherwise
     name = lacking[1].partition(".")[0]
-    wanted = "'pytest-sopbench[pandas]'" if name == "pandas" else name
-    return f"pip install {wanted} installs what the code imports"
+    if name == "pandas":
+        return f"pip install {_EXTRA} installs what the code imports"
+    return f"install the package that has the module {name!r}, which the code imports"
 
 
 def _place(subject: Subject, incident: Incident) -> Place:
@@ -68,13 +67,13 @@ def _place(subject: Subject, incident: Incident) -> Place:
 
 
 def _stubs(subject: Subject) -> Iterator[Fault]:
-    nothing = {one.name for one in _called(subject)}
-    for name, line in _hollow(subject.text(TOOLS_FILE)).items():
-        is_tool = any(one.name == name for one in subject.domain.tool_specs)
-        if is_tool and name not in nothing and name not in subject.domain.codeless:
+    called = {one.name for one in _called(subject)}
+    tools = {one.name for one in subject.domain.tool_specs} - subject.domain.codeless
+    for name, line, is_used in _hollow(subject.text(TOOLS_FILE)):
+        if (name in tools or is_used) and name not in called:
             yield Fault(
-                place=Place(file=TOOLS_FILE, line=line, tool=name),
-                what="its body does nothing",
+                place=Place(file=TOOLS_FILE, line=line, tool=name if name in tools else ""),
+                what=f"the body of {name!r} does nothing",
                 do="serve what the row holds, or take the tool away",
             )
     for sight in _called(subject):
@@ -86,21 +85,27 @@ def _stubs(subject: Subject) -> Iterator[Fault]:
             )
 
 
-def _hollow(source: str) -> Mapping[str, int]:
-    """The functions whose body is `pass`, `...` or a docstring alone, with their lines."""
+def _hollow(source: str) -> Iterator[tuple[str, int, bool]]:
+    """The functions whose body does nothing, their lines, and whether a result of them is used."""
     try:
         every = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError, RecursionError):
         # Another rule tells of a file that is no Python.
-        return {}
+        return
     functions = [one for one in every if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
     hollow = {one.name: one.lineno for one in functions if all(map(_does_nothing, one.body))}
     # A method of a base class may be empty, where another of the same name is not.
     full = {one.name for one in functions if not all(map(_does_nothing, one.body))}
-    return {name: line for name, line in hollow.items() if name not in full}
+    # What is called for its own sake, such as a hook of a log, may do nothing.
+    calls = [one.value for one in every if isinstance(one, ast.Expr)]
+    idle = {id(one.func) for one in calls if isinstance(one, ast.Call)}
+    used = {one.attr for one in every if isinstance(one, ast.Attribute) and id(one) not in idle}
+    yield from ((name, at, name in used) for name, at in hollow.items() if name not in full)
 
 
 def _does_nothing(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Raise):
+        return statement.exc is not None and "NotImplementedError" in ast.unparse(statement.exc)
     if isinstance(statement, ast.Return):
         return statement.value is None or getattr(statement.value, "value", "") is None
     is_constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
@@ -131,12 +136,15 @@ def _only_records(subject: Subject, tool: str, result: JsonValue) -> bool:
 
 
 def _not_called(subject: Subject) -> Iterator[Fault]:
+    made = {one.name for run in subject.observed.policy.values() for one in run.calls}
+    made |= {one.name for calls in subject.domain.expected_calls.values() for one in calls}
     for sight in subject.observed.tools.values():
-        if sight.uncallable and not sight.answers:
+        if sight.uncallable and not sight.answers and sight.name not in made:
             yield Fault(
                 place=Place(file=TOOLS_FILE, tool=sight.name),
-                what=f"it requires {sight.uncallable!r}, and no row has a column of that name",
-                do="it was not called, so nothing is known of it",
+                what=f"no call can reach it: it requires {sight.uncallable!r}, which no column has"
+                " and no other tool returns",
+                do="add the column, or take the parameter away; accept it where agents write it",
             )
 
 
@@ -146,7 +154,7 @@ def _always_fails(subject: Subject) -> Iterator[Fault]:
             yield Fault(
                 place=Place(file=TOOLS_FILE, tool=sight.name),
                 what=f"it fails on all {len(sight.answers)} rows: {cut(sight.answers[0].error)}",
-                do="call it by hand with what a row holds",
+                do=_remedy(sight.answers[0].error, "call it by hand with what a row holds"),
             )
 
 
@@ -172,6 +180,8 @@ def _random_source(subject: Subject) -> Iterator[Fault]:
 
 def _blind(subject: Subject) -> Iterator[Fault]:
     for sight in _called(subject):
+        if all(one.error for one in sight.answers):
+            continue
         tried = sight.blind + sight.followed
         if tried >= _FEW and sight.blind >= _MOSTLY * tried and not _has_own_data(subject):
             yield Fault(
@@ -183,15 +193,14 @@ def _blind(subject: Subject) -> Iterator[Fault]:
 
 
 def _has_own_data(subject: Subject) -> bool:
-    """Whether tools may look the id up elsewhere: in a file of their own, or in their source."""
-    own = (path for path in subject.folder.path.iterdir() if path.name not in subject.folder.files)
-    if any(path.is_dir() or path.suffix.lower() in _DATA for path in own if _is_content(path)):
+    """Whether tools look the id up elsewhere: in a file that they open, or in their source."""
+    if subject.observed.opened:
         return True
-    return any(task.id in subject.text(TOOLS_FILE) for task in subject.tasks)
-
-
-def _is_content(path: Path) -> bool:
-    return not path.name.startswith((".", "__"))
+    source = subject.text(TOOLS_FILE)
+    # A short number stands in any source.
+    return any(
+        re.search(rf"['\"]{re.escape(task.id)}['\"]", source) for task in subject.tasks
+    ) or any(len(task.id) >= _LONG and task.id in source for task in subject.tasks)
 
 
 def _ignored(subject: Subject) -> Iterator[Fault]:
@@ -224,7 +233,8 @@ def _differing(subject: Subject, answers: Sequence[ToolAnswer]) -> Mapping[str, 
         task = subject.tasks[one.position]
         result = one.result if isinstance(one.result, dict) and not one.error else {}
         for name, value in result.items():
-            if name in task.results and not _same(task.results[name], value):
+            is_text = value == subject.cell(name, one.position)
+            if name in task.results and not is_text and not _same(task.results[name], value):
                 found.setdefault(name, []).append(one.position)
     return found
 
@@ -276,8 +286,8 @@ RULES: Final = (
     ),
     Rule(
         name="tool-not-called",
-        severity=Severity.NOTE,
-        looks_for="A tool requires what no column has, so that the audit could not call it.",
+        severity=Severity.WARNING,
+        looks_for="No call can reach a tool: it requires what no column has and no tool returns.",
         look=_not_called,
     ),
     Rule(

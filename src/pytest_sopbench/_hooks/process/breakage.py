@@ -20,6 +20,7 @@ from typing import Any, Final, TextIO
 import pytest
 
 from pytest_sopbench._core.hiding import harmless
+from pytest_sopbench._running.observing.capture import release_streams
 
 
 class KeptOpen:
@@ -168,6 +169,7 @@ class Breakage:
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self) -> None:
         self._open.let_go()
+        release_streams()
 
     def keep_streams(self) -> None:
         """Keep the standard streams open that are there."""

@@ -41,9 +41,11 @@ from pytest_sopbench._replay.tape.exchange import BesideTape, OutsideTape, Recor
 from pytest_sopbench._replay.tape.miss import Miss
 from pytest_sopbench._replay.tape.run_tape import Mode, RunTape, Taken, on_tape, switched_on
 from pytest_sopbench._running.tools.calls import replies_seen
+from pytest_sopbench._running.wire.request import model_urls_told
 from pytest_sopbench.errors import CassetteError
 
 LOST: Final = "a thread without the context of its run"
+ELSEWHERE: Final = "an agent elsewhere"
 _WELL: Final = frozenset((Ending.RETURNED, Ending.OVER_LIMIT))
 """How a run ends whose recording may take the place of an older one."""
 
@@ -68,6 +70,7 @@ class Tapes:
         self.outside = OutsideTape("refuse" if mode == "only" else "let through")
         self._beside = BesideTape(refuses=mode == "only")
         self._tapes: dict[RunKey, tuple[RunTape, Recording, int]] = {}
+        self._elsewhere: set[RunKey] = set()
         self._unusable: dict[RunKey, CassetteError] = {}
         self._lock = Lock()
         self._stack = ExitStack()
@@ -120,7 +123,13 @@ class Tapes:
         tape = RunTape(self._mode, recording, self.store.shaping)
         with self._lock:
             self._tapes[key] = tape, recording, self.outside.seen
-        with on_tape(tape), replies_seen(lambda: tape.last):
+
+        def model_urls() -> dict[str, str]:
+            with self._lock:
+                self._elsewhere.add(key)
+            return {} if self._watching is None else self._watching.model_urls(tape)
+
+        with on_tape(tape), replies_seen(lambda: tape.last), model_urls_told(model_urls):
             yield
 
     def beside(self) -> AbstractContextManager[None]:
@@ -151,6 +160,8 @@ class Tapes:
         with self._lock:
             unusable = self._unusable.pop(ref.key, None)
             found = self._tapes.pop(ref.key, None)
+            is_elsewhere = ref.key in self._elsewhere
+            self._elsewhere.discard(ref.key)
         if unusable is not None:
             return _unavailable(trace, self._told(unusable))
         if found is None:
@@ -160,6 +171,8 @@ class Tapes:
             self._watching.end(tape)
         taken = tape.taken
         miss = taken.miss or self._lost_context(taken, recording, seen)
+        if miss is None and is_elsewhere and self._mode == "only" and not taken.served:
+            miss = _UNSEEN
         if miss is not None:
             return missed(trace, miss)
         notes = [*self._notes(ref, trace, taken, recording)]
@@ -232,6 +245,16 @@ class Tapes:
             planned = self._last_trials.get((key.domain, key.task), 1)
             # One trial may be selected of several that are asked for.
             return max(planned, self._sop.options.trials, key.trial)
+
+
+_UNSEEN: Final = Miss(
+    path=ELSEWHERE,
+    lines=(
+        "none of its requests came by the model_urls that it was told, so nobody knows whether",
+        "it has asked a model. If it asks none, there is nothing to replay: --sop-replay=off",
+    ),
+)
+"""Why a run says nothing whose agent, in another process, was served nothing of its recording."""
 
 
 def _unused(recording: Recording) -> Generator[str]:

@@ -148,8 +148,9 @@ class ReplayTotals:
         if outside:
             sent = counted(outside, "request was", "requests were")
             done = "refused" if self._sop.options.replay.mode == "only" else "not recorded"
-            yield f"alarm  {sent} {done}, of threads that belong to no run:"
-            yield "       start them with contextvars.copy_context().run, or asyncio.to_thread"
+            yield f"alarm  {sent} {done}, of no run that is known:"
+            yield "       start threads with contextvars.copy_context().run, or asyncio.to_thread;"
+            yield "       have a child of many runs ask each one's model at its model_urls"
         for what in {*self._unseen, *(tapes.unseen if tapes is not None else ())}:
             yield f"alarm  {what}"
 

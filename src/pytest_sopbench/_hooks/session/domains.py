@@ -349,7 +349,7 @@ def select(domain: Domain, options: Options, pool: Sequence[int]) -> tuple[int, 
     sample = options.sample
     if sample is not None and not sample.is_first:
         positions = _sampled(domain, positions, sample)
-    return tuple(positions)[: sample.size if sample else None]
+    return tuple(positions)[: sample.size or None if sample else None]
 
 
 def _sampled(domain: Domain, positions: Iterable[int], sample: Sample) -> list[int]:

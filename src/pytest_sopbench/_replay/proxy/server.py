@@ -19,6 +19,7 @@ from typing import Any, Final, Literal, Protocol, Self, cast
 
 from pytest_sopbench._replay.proxy.forwarding import (
     OF_ONE_CONNECTION,
+    PROVIDERS,
     Reply,
     Send,
     redirected,
@@ -473,6 +474,14 @@ class Watching:
         own = dict(os.environ if environment is None else environment)
         tape = _tape_of_child()
         return own if tape is None else self._proxy.environment(tape, own)
+
+    def model_urls(self, tape: Tape) -> dict[str, str]:
+        """Return where an agent that runs already reaches each provider for the run of a tape.
+
+        What is not recorded goes to where the environment of this process leads.
+        """
+        own = self._proxy.environment(tape, os.environ)
+        return {provider.name: own[provider.variables[0]] for provider in PROVIDERS}
 
     def end(self, tape: Tape) -> None:
         """The run of a tape is over: streams left open are kept as such, and children refused."""

@@ -6,10 +6,12 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Final, Literal, TextIO, TypeAlias, cast
+from weakref import WeakSet
 
 from pytest_sopbench._core.hiding import current_mask, without_controls
 from pytest_sopbench._core.values.json import escape_surrogates
@@ -98,6 +100,8 @@ def show_from_now_on() -> None:
 
 _MARK: Final = "_sopbench_routed"
 _patching = Lock()
+_routed_streams: WeakSet[Any] = WeakSet()
+"""A global, as the streams are; those that `capsys` and its like have put there come and go."""
 
 
 class captured:  # noqa: N801 - it is used as a function is; a generator costs a run more
@@ -128,16 +132,35 @@ def route_streams(*streams: TextIO | None) -> None:
                 _patch(stream)
 
 
+def release_streams() -> None:
+    """Give the streams back as they were, such as to a program that has called pytest."""
+    with _patching:
+        for stream in list(_routed_streams):
+            write = getattr(stream, "__dict__", {}).get("write")
+            # Else somebody has put another function into the place of ours.
+            if hasattr(write, _MARK):
+                before = getattr(write, _MARK)
+                if before is None:
+                    del stream.write
+                else:
+                    stream.write = before
+        _routed_streams.clear()
+
+
 def _patch(stream: Any) -> None:
-    routed = _routed(stream.write)
+    before = getattr(stream, "__dict__", {}).get("write")
+    routed = _routed(stream.write, before)
     try:
         stream.write = routed
     except (AttributeError, TypeError):
         # A stream without a __dict__ cannot be routed; its text then goes where it always went.
         return
+    with suppress(TypeError):
+        # An agent may put there what cannot be kept in a set.
+        _routed_streams.add(stream)
 
 
-def _routed(write: Callable[[str], int]) -> Callable[[str], int]:
+def _routed(write: Callable[[str], int], before: object) -> Callable[[str], int]:
     def routed_write(text: str) -> int:
         route = _route.get()
         if route is None:
@@ -147,7 +170,7 @@ def _routed(write: Callable[[str], int]) -> Callable[[str], int]:
             write(without_controls(text))
         return len(text)
 
-    setattr(routed_write, _MARK, True)
+    setattr(routed_write, _MARK, before)
     return routed_write
 
 

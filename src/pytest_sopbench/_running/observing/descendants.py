@@ -4,6 +4,9 @@ Every audit ends, whatever a domain's code has started (`tests/audit/test_tools.
 process group does not end a grandchild that leads a session of its own. So the child gets a mark
 in its environment, which its descendants inherit. Where the system tells of environments (Linux),
 everything that has the mark is ended; elsewhere the process group is.
+
+The number of a process may be given to another one as soon as it has been waited for. So whoever
+waits for such a child does it by `wait_unreaped`, which leaves it to `end_with_descendants`.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import secrets
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -23,25 +27,67 @@ _PROCESSES: Final = Path("/proc")
 _ROUNDS: Final = 50
 """How often it is looked for what was started meanwhile."""
 
+_TICK: Final = 0.02
+
 
 def marked(environment: Mapping[str, str]) -> dict[str, str]:
     """Return an environment by which the descendants of one child are known."""
     return {**environment, MARK: secrets.token_hex(8)}
 
 
+def has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Tell whether a process has ended; if the system can tell (not Windows), it stays unreaped."""
+    if process.returncode is not None or not hasattr(os, "waitid"):
+        return process.poll() is not None
+    try:
+        how = os.WEXITED | os.WNOWAIT | os.WNOHANG
+        return os.waitid(os.P_PID, process.pid, how) is not None
+    except ChildProcessError:
+        # Somebody else has waited for it.
+        return process.poll() is not None
+
+
+def wait_unreaped(process: subprocess.Popen[bytes], seconds: float | None = None) -> bool:
+    """Wait until a process has ended, and tell whether it has in so many seconds."""
+    if seconds is None and hasattr(os, "waitid"):
+        with suppress(ChildProcessError):
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        return True
+    until = None if seconds is None else time.monotonic() + seconds
+    while not has_ended(process):
+        if until is not None and time.monotonic() > until:
+            return False
+        time.sleep(_TICK)
+    return True
+
+
 def end_with_descendants(process: subprocess.Popen[bytes], environment: Mapping[str, str]) -> None:
-    """End a process that leads its own group, and what it has started, and wait for it."""
-    with suppress(OSError):
-        process.kill()
-    end_group(process.pid, environment)
+    """End a process that leads its own group, and what it has started, and wait for it.
+
+    One that has been waited for already has no number any more, and its group may be a stranger's:
+    then only what has the mark is ended. A process is ended by one thread at a time.
+    """
+    if hasattr(os, "killpg"):
+        # Not `kill` of the process, which waits for it first.
+        if _has_its_number(process):
+            with suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+    else:
+        with suppress(OSError):
+            process.kill()
+    end_marked(environment[MARK])
     process.wait()
 
 
-def end_group(group: int, environment: Mapping[str, str]) -> None:
-    """End what is left of a process group, and all that has the mark of its environment."""
-    with suppress(OSError, AttributeError):
-        os.killpg(group, signal.SIGKILL)
-    end_marked(environment[MARK])
+def _has_its_number(process: subprocess.Popen[bytes]) -> bool:
+    if process.returncode is not None:
+        return False
+    if hasattr(os, "waitid"):
+        try:
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        except ChildProcessError:
+            return False
+    return True
 
 
 def end_marked(mark: str) -> None:

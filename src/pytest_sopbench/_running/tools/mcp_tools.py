@@ -345,10 +345,12 @@ class McpTools:
             while process.returncode is None:  # noqa: ASYNC110 - as in `_wait_for`
                 await anyio.sleep(0.01)
         self._status = process.returncode
-        with suppress(OSError, AttributeError):
-            os.killpg(process.pid, signal.SIGKILL)
-        with suppress(OSError):
-            process.kill()
+        # One that has ended has been waited for: its group may be a stranger's.
+        if process.returncode is None:
+            with suppress(OSError, AttributeError):
+                os.killpg(process.pid, signal.SIGKILL)
+            with suppress(OSError):
+                process.kill()
         # What is left in the pipe of its stderr is read meanwhile.
         await anyio.sleep(0.05)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from threading import Lock
+from threading import Lock, Thread
 from time import monotonic
 from typing import Final, TypeAlias, cast
 
@@ -16,6 +16,7 @@ from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._running.observing.capture import Output, captured
 from pytest_sopbench._running.observing.problem import message_of, name_of
+from pytest_sopbench._running.threads import start
 from pytest_sopbench.errors import SopbenchError
 
 from .domain_code import load_manager_factory, load_policy
@@ -24,6 +25,8 @@ from .toolbox import ToolboxFactory
 PolicyState: TypeAlias = tuple[StateChange, ...] | str
 
 _MOST_CALLS: Final = 10_000
+_SECONDS: Final = 60.0
+"""How long a policy may take for a task; right ones take a thousandth of it."""
 _SHOWN: Final = 120
 
 
@@ -38,7 +41,8 @@ def with_policy(domain: Domain, *, trusted: bool) -> StateRules | None:
 class PolicyStates(Mapping[str, PolicyState]):
     """What the policy changes in the world of each task, or why nobody knows that.
 
-    The policy runs once for a task, with tools of its own, in the process that judges a run.
+    The policy runs once for a task, with tools of its own, in the process that judges a run. One
+    that does not end is left behind in its thread, and asked for no other task.
 
     Args:
         domain: the domain; its code is run only where it is `trusted`.
@@ -58,7 +62,7 @@ class PolicyStates(Mapping[str, PolicyState]):
             if task_id not in self._known:
                 task = self._domain.tasks[self._places[task_id]]
                 self._run = self._run or self._loaded()
-                self._known[task_id] = self._run(task)
+                self._known[task_id] = self._in_time(self._run, task)
             return self._known[task_id]
 
     def __iter__(self) -> Iterator[str]:
@@ -66,6 +70,21 @@ class PolicyStates(Mapping[str, PolicyState]):
 
     def __len__(self) -> int:
         return len(self._places)
+
+    def _in_time(self, run: Callable[[Task], PolicyState], task: Task) -> PolicyState:
+        found: list[PolicyState] = []
+        # Whoever stops the session interrupts the wait, and no daemon holds the process back.
+        thread = Thread(target=lambda: found.append(run(task)), name="sop-policy", daemon=True)
+        try:
+            start(thread)
+        except (RuntimeError, MemoryError):
+            return "the system gives no thread for the reference policy"
+        thread.join(_SECONDS)
+        if found:
+            return found[0]
+        why = f"the reference policy did not end within {_SECONDS:g} s on task {task.id}"
+        self._run = lambda _: f"{why}, and is not asked again"
+        return why
 
     def _loaded(self) -> Callable[[Task], PolicyState]:
         if not self._trusted:
@@ -90,8 +109,6 @@ def _state_of(decide: Policy, factory: ToolboxFactory, task: Task) -> PolicyStat
             return box.state or ()
         finally:
             box.close()
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # noqa: BLE001 - a domain's own code may raise anything
         said = f"the reference policy raised {name_of(error)}: {message_of(error)}"
         return ready_to_cut(said)[:_SHOWN]

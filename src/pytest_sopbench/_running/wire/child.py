@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, InvalidStateError, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
+from contextvars import Context
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -32,7 +33,11 @@ from typing import Any, Final
 from pytest_sopbench._core.agent_source import AgentContext
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._running.event_loop import in_thread, offloaded
-from pytest_sopbench._running.observing.descendants import end_with_descendants, marked
+from pytest_sopbench._running.observing.descendants import (
+    end_with_descendants,
+    marked,
+    wait_unreaped,
+)
 from pytest_sopbench._running.tools.calls import OpenCall
 from pytest_sopbench._running.tools.facade import Served, Tools, begin, finish
 from pytest_sopbench.errors import AgentSpecError, RunOverError, ToolError, Unavailable
@@ -60,7 +65,7 @@ LARGEST_OUTPUT: Final = 16 * 1024 * 1024
 _LOG_KEPT: Final = 256 * 1024
 """Characters of a child's standard error that a run keeps."""
 
-_LAST_WORDS: Final = 2.0
+_LAST_WORDS: Final = 5.0
 """Seconds for what stands in the pipes when all who could write are gone."""
 
 _SHOWN: Final = 300
@@ -183,25 +188,25 @@ class OneRun:
             process = self.process = self._start()
         reading = [in_thread(partial(self._read, process)), in_thread(partial(self._keep, process))]
         in_thread(lambda: _write(process, request))
-        status = process.wait()
+        wait_unreaped(process)
         # What it has started may hold the pipes for ever.
         self.end()
         wait(reading, timeout=_LAST_WORDS)
-        return status
+        return process.returncode
 
     def end(self) -> None:
         """End the child with all that it has started; one that has not started never does."""
         with self._lock:
-            self._is_over, process = True, self.process
-        if process is not None:
-            end_with_descendants(process, self._environment)
+            self._is_over = True
+            if self.process is not None:
+                end_with_descendants(self.process, self._environment)
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
         stream = process.stdout
         while stream is not None and (chunk := os.read(stream.fileno(), 64 * 1024)):
             self.size += len(chunk)
             if self.size > LARGEST_OUTPUT:
-                process.kill()
+                self.end()
                 break
             self.output.append(chunk)
         if stream is not None:
@@ -316,7 +321,9 @@ class LinesAgent:
                 if child.take(run):
                     return child
             try:
-                child = LinesChild(self._command, self._folder)
+                # Its environment is not that of the run that it happens to be started for: what it
+                # asks a model by it belongs to no run.
+                child = Context().run(LinesChild, self._command, self._folder)
             except ServiceError as fault:
                 # A program does not learn the protocol by being asked again.
                 self._fault = fault
@@ -364,6 +371,7 @@ class LinesChild:
             msg = f"the child could not be started: {fault}"
             raise ServiceError(msg) from None
         self._lock = Lock()
+        self._ending = Lock()
         self._runs: dict[str, LinesRun] = {}
         self._lost: set[str] = set()
         self._outgoing: SimpleQueue[bytes | None] = SimpleQueue()
@@ -371,11 +379,10 @@ class LinesChild:
         self._ready: Future[int] = Future()
         self._concurrency = 1
         self.is_alive = True
-        works = (self._keep_log, self._write, self._read)
-        threads = [Thread(target=one, daemon=True, name="sopbench-child") for one in works]
-        self._log_thread = threads[0]
-        for thread in threads:
-            thread.start()
+        self._logging = Thread(target=self._keep_log, daemon=True, name="sopbench-child")
+        self._logging.start()
+        for work in (self._read, self._write):
+            Thread(target=work, daemon=True, name="sopbench-child").start()
         atexit.register(self.close)
         try:
             self._concurrency = self._ready.result(_READY_WITHIN)
@@ -421,7 +428,8 @@ class LinesChild:
         self.is_alive = False
         atexit.unregister(self.close)
         self._outgoing.put(None)
-        end_with_descendants(self._process, self._environment)
+        with self._ending:
+            end_with_descendants(self._process, self._environment)
 
     def _write(self) -> None:
         stream = self._process.stdin
@@ -454,23 +462,20 @@ class LinesChild:
                 error = fault
         if stream is not None:
             stream.close()
-        if error is None:
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(1.0)
-            status = self._process.poll()
-            # What it has started may hold the pipe of the log, whose last line tells why it ended.
-            self.close()
-            self._log_thread.join(_LAST_WORDS)
-            msg = f"the child ended in the middle of a run, with status {status}{self._said()}"
-            error = AgentDiedError(msg)
         self.is_alive = False
+        has_gone = error is None and wait_unreaped(self._process, _LAST_WORDS)
+        self.close()
+        self._logging.join(_LAST_WORDS)
+        if error is None:
+            how = f"with status {self._process.returncode}" if has_gone else "by closing its output"
+            msg = f"the child ended in the middle of a run, {how}{self._said()}"
+            error = AgentDiedError(msg)
         with self._lock:
             runs, self._runs = [*self._runs.values()], {}
         for run in runs:
             run.end(error)
         with suppress(InvalidStateError):
             self._ready.set_exception(ServiceError(str(error)))
-        self.close()
 
     def _said(self) -> str:
         lines = self._log.decode("utf-8", "replace").split("\n")

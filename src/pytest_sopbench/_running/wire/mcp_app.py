@@ -53,6 +53,7 @@ def mcp_app(
         return _result(types, value, is_error=False)
 
     server: Any = Server(NAME, on_list_tools=list_tools, on_call_tool=call_tool)
+    server.get_tool_input_schema = _no_schema
     # Hosts and origins are checked before a request comes here.
     anybody = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     return server.streamable_http_app(
@@ -61,6 +62,13 @@ def mcp_app(
         stateless_http=True,
         transport_security=anybody,
     )
+
+
+def _no_schema(_: str) -> None:
+    """Keep the SDK from listing the tools for each call, to compare its headers with its arguments.
+
+    The toolbox checks arguments.
+    """
 
 
 def _as_tool(spec: dict[str, JsonValue]) -> dict[str, Any]:

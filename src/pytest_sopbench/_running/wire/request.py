@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -24,6 +26,21 @@ REPORTED: Final = ("usage", "model", "notes")
 
 _PROCESS: Final = secrets.token_hex(8)
 """Makes runs of one session differ from those of another."""
+
+
+_MODEL_URLS: ContextVar[Callable[[], Mapping[str, str]] | None] = ContextVar(
+    "sop_model_urls", default=None
+)
+
+
+@contextmanager
+def model_urls_told(urls: Callable[[], Mapping[str, str]]) -> Generator[None]:
+    """Have an agent elsewhere that makes a run in this context told where it reaches its model."""
+    token = _MODEL_URLS.set(urls)
+    try:
+        yield
+    finally:
+        _MODEL_URLS.reset(token)
 
 
 class ServiceError(Exception):
@@ -71,6 +88,7 @@ def asked(  # noqa: PLR0913 - the parts of a run that an agent is given
     given: dict[str, JsonValue] = {"specs": list[JsonValue](tools.json_schema())}
     if door is not None:
         given |= {"mcp": {"url": door.mcp}, "http": {"url": door.call}}
+    urls = _MODEL_URLS.get()
     body: dict[str, JsonValue] = {
         "protocol": PROTOCOL,
         "run": {"id": run, "domain": domain, "task": task_id, "trial": trial},
@@ -78,6 +96,7 @@ def asked(  # noqa: PLR0913 - the parts of a run that an agent is given
         "inputs": inputs,
         "output_fields": output_fields,
         "tools": given,
+        "model_urls": {} if urls is None else dict(urls()),
         "deadline_s": deadline,
     }
     if output_schema is not None:

@@ -214,15 +214,16 @@ def registration(sheet: Mapping[str, Any], record: Mapping[str, Any], call: Call
         return "POSTPONED"
     if planned and risk >= REVIEW_FROM_POINTS:
         return "NURSE REVIEW"
-    answer = call(
-        "register_patient",
-        patient_id=sheet["patient_id"],
-        service_date=sheet["service_date"],
-        insurance_status=status,
-        risk_points=risk,
-    )
-    if answer["registry"] == "already held":
-        return "DUPLICATE"
+    try:
+        call(
+            "register_patient",
+            patient_id=sheet["patient_id"],
+            service_date=sheet["service_date"],
+            insurance_status=status,
+            risk_points=risk,
+        )
+    except ToolError:
+        return "DUPLICATE"  # clause 9.4
     settled = status in {"IN FORCE", "GRACE"} and record["pharmacy"] != "CHANGE"
     return "CONFIRMED" if settled else "PROVISIONAL"
 
