@@ -31,6 +31,7 @@ from pytest_sopbench._core.model.trace import Ending, Problem, Trace
 from pytest_sopbench._core.values.json import to_json_value
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.strong import read_strong_sample
+from pytest_sopbench._running.tools.domain_code import load_manager_factory
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 from pytest_sopbench.errors import LoadingError, SopbenchError
 
@@ -283,7 +284,8 @@ def test_a_wrong_agent_fails_where_its_kind_of_error_is_noticed(agent: WrongAgen
 def failures(domain: Domain, agent: WrongAgent) -> set[str]:
     """By what a session would notice this agent."""
     decide = policy_of(domain, agent)
-    boxes = ToolboxFactory(domain)
+    code = load_manager_factory(domain) if domain.tools_file else None
+    boxes = ToolboxFactory(domain, code)
     rules = JudgingRules(
         fields=domain.fields,
         sop=domain.sop,

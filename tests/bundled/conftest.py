@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import re
 import runpy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +12,7 @@ from typing import Any
 
 import pytest
 from bundled_domains.generator import Answer
+from bundled_domains.rows import rows_of
 from bundled_domains.worlds import answers_in
 
 import pytest_sopbench
@@ -25,8 +24,6 @@ WITH_TOOLS = [folder for folder in FOLDERS if (folder / "toolspecs.json").is_fil
 OF_DOCUMENTS = [folder for folder in FOLDERS if folder not in WITH_TOOLS]
 
 DATA = ("data.csv", "tasks.jsonl")
-NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
-LIST_OR_OBJECT = re.compile(r"[\[{].*", flags=re.DOTALL)
 
 EXCUSED = {
     # domain, rule and what it does not apply to: the reason, which a reviewer has read
@@ -52,16 +49,6 @@ EXCUSED = {
         for season in ("low", "mid", "high")
     },
 }
-
-
-def is_json(cells: Iterable[str]) -> bool:
-    """Whether a column is one of numbers, of truth values, or of lists and objects."""
-    filled = [cell for cell in cells if cell]
-    return bool(filled) and (
-        all(NUMBER.fullmatch(cell) for cell in filled)
-        or {"true", "false"} >= set(filled)
-        or all(LIST_OR_OBJECT.fullmatch(cell) for cell in filled)
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,26 +155,6 @@ def read_documents(folder: Path) -> PlainDomain:
         ),
         decide=runpy.run_path(str(folder / "policy.py"))["decide"],
     )
-
-
-def rows_of(folder: Path, types: Mapping[str, str]) -> list[dict[str, Any]]:
-    lines = folder / "tasks.jsonl"
-    if lines.is_file():
-        return [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
-    with (folder / "data.csv").open(encoding="utf-8", newline="") as file:
-        cells = list(csv.DictReader(file))
-    read_as_json = {
-        column
-        for column in cells[0]
-        if types.get(column, "") != "text" and is_json(row[column] for row in cells)
-    }
-    return [
-        {
-            column: None if cell == "" else json.loads(cell) if column in read_as_json else cell
-            for column, cell in row.items()
-        }
-        for row in cells
-    ]
 
 
 @pytest.fixture(params=FOLDERS, ids=lambda folder: folder.name)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bundled_domains.catalogue import READS
 
 from pytest_sopbench import Domain, Task, Verdict
 from pytest_sopbench._core.contract.demands import RuleState
@@ -220,29 +221,6 @@ def changed(task: str, calls_of: Mapping[str, Calls]) -> Iterator[Calls]:
                 if wrong != arguments:
                     yield [*calls[:place], (name, wrong), *calls[place:]]
                     yield [*calls[:place], (name, wrong), *calls[place + 1 :]]
-
-
-READS = frozenset(
-    {
-        "calculate",
-        "check",
-        "compare",
-        "count",
-        "find",
-        "get",
-        "list",
-        "look",
-        "measure",
-        "open",
-        "read",
-        "remeasure",
-        "screen",
-        "search",
-        "show",
-        "verify",
-    }
-)
-"""First words of tools that only read. Whatever begins otherwise writes, and has to be held."""
 
 
 def test_one_wrong_argument_of_a_tool_that_writes_is_caught_on_every_task(

@@ -16,6 +16,7 @@ import threading
 import time
 
 pair = threading.Barrier(2)
+three = threading.Barrier(3)
 
 def together(inputs):
     # Two are in flight; the time that may be spent is over when they end their process.
@@ -24,11 +25,11 @@ def together(inputs):
     os._exit(7)
 
 def dear(inputs, tools):
-    # The first is paid with all there is, and the two behind it wait until that is known.
+    # The first is paid with all there is, and the two beside it wait until that is known.
+    three.wait(60)
     if inputs["sample_id"] == "T_01":
         tools.report(usage={"cost_usd": 0.1})
         return "pass"
-    pair.wait(60)
     while not glob.glob(".sop/sessions/*.journals/budget-spent"):
         time.sleep(0.01)
     os._exit(7)
@@ -52,6 +53,7 @@ def test_one(sop_run):
     sop_run.verdict
 """
 PAIR = ("-n1", "--sop-concurrency=2")
+THREE = ("-n1", "--sop-concurrency=3")
 
 
 @pytest.fixture(autouse=True)
@@ -118,22 +120,25 @@ def test_a_session_fails_whose_plan_no_worker_could_tell(pytester: pytest.Pytest
 
 
 @pytest.mark.parametrize(
-    ("agent", "budget", "expected"),
+    ("workers", "agent", "budget", "expected"),
     [
-        pytest.param("together", "0.2s", {"crash": ["T_01", "T_02"]}, id="time"),
-        pytest.param("dear", "0.1usd", {"wrong": ["T_01"], "crash": ["T_02", "T_03"]}, id="money"),
+        pytest.param(PAIR, "together", "0.2s", {"crash": ["T_01", "T_02"]}, id="time"),
+        pytest.param(
+            THREE, "dear", "0.1usd", {"wrong": ["T_01"], "crash": ["T_02", "T_03"]}, id="money"
+        ),
     ],
 )
 def test_runs_that_died_and_are_not_made_again_are_crashes(
     pytester: pytest.Pytester,
     saved: ReadSaved,
+    workers: tuple[str, ...],
     agent: str,
     budget: str,
     expected: dict[str, list[str]],
 ) -> None:
     """They were begun: it would be false to say that they were never started."""
     result = pytester.runpytest_subprocess(
-        *PAIR, "--sop-domain=lab", f"--agent=deadly:{agent}", f"--sop-budget={budget}"
+        *workers, "--sop-domain=lab", f"--agent=deadly:{agent}", f"--sop-budget={budget}"
     )
 
     assert pytest.ExitCode.TESTS_FAILED == result.ret
@@ -152,7 +157,7 @@ def test_a_gate_that_would_hold_forgives_no_run_that_was_left_behind(
 ) -> None:
     """Nothing is `not_run` here, and no test has failed."""
     result = pytester.runpytest_subprocess(
-        *PAIR,
+        *THREE,
         *(f"--sop-domain=lab::T_0{number}" for number in (1, 2, 3)),
         *("--agent=deadly:dear", "--sop-budget=0.1usd", "--sop-gate=ecr=0.1"),
     )

@@ -122,7 +122,8 @@ def equal_cases(subject: Subject) -> list[list[int]]:
         for task in subject.tasks
     ]
     answers = flat_columns(_answered(subject))
-    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
     named, skipped = _telling(columns), _telling(answers)
     groups: dict[str, list[int]] = {}
     for position, (row, task) in enumerate(zip(rows, subject.tasks, strict=True)):
@@ -146,7 +147,7 @@ def _served(subject: Subject) -> AbstractSet[str]:
     domain, tools = subject.domain, subject.observed.tools
     own = [one.name for one in domain.tool_specs if one.name not in domain.codeless]
     if domain.world is not None or any(one not in tools or not tools[one].answers for one in own):
-        return {name for task in subject.tasks[:1] for name in task.results}
+        return {name for task in subject.tasks for name in task.results}
     lookups = domain.lookups.values()
     asked = {one.column_of(name) for one in lookups for name in (*one.key, *one.check)}
     return asked | {name for one in lookups for name in (*one.returns, one.table)}

@@ -1,0 +1,153 @@
+"""The figures of the docs' table on difficulty, worked out of the files of each bundled domain.
+
+    python -m bundled_domains.catalogue
+
+prints the table of `docs/reference/bundled-domains.md`; a test holds the page against it. What the
+cheapest misreading costs is held by `tests/bundled/test_decisive.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import runpy
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from bundled_domains.rows import rows_of
+from bundled_domains.worlds import answers_in
+
+BUNDLED = Path(__file__).parents[2] / "src" / "pytest_sopbench" / "bundled"
+READS = frozenset(
+    "calculate check compare count find get list look measure open read remeasure screen search show"
+    " verify".split()
+)
+"""First words of tools that only read. Whatever begins otherwise writes, and has to be held."""
+CONDITION = re.compile(
+    r"\b(if|unless|except|otherwise|else|only|until|though|although|whichever|whatever|where|when)\b",
+    re.IGNORECASE,
+)
+SENTENCE = re.compile(r"[.!?;:](?=\s)|\n\s*\n|\n(?=[-*|] )")
+BRANCHES = (ast.If, ast.IfExp, ast.While, ast.comprehension)
+
+
+def figures(folder: Path) -> list[str]:
+    """The cells of one domain: words, conditions, branches, calls, hops and kinds of tools."""
+    sop = (folder / "sop.md").read_text(encoding="utf-8")
+    policy = ast.parse((folder / "policy.py").read_text(encoding="utf-8"))
+    runs = list(_runs(folder))
+    calls = [len(run) for run, _ in runs]
+    hops = [_hops(run, inputs) for run, inputs in runs]
+    return [
+        f"{len(sop.split()):,}",
+        str(sum(bool(CONDITION.search(part)) for part in SENTENCE.split(sop))),
+        str(_branches(policy)),
+        f"{median(calls):g}, {max(calls)}",
+        str(max(hops)),
+        _kinds(folder),
+    ]
+
+
+def _branches(policy: ast.Module) -> int:
+    """Decisions of the policy: each `if`, loop condition, filter, and each further `and` or `or`."""
+    count = 0
+    for node in ast.walk(policy):
+        if isinstance(node, ast.BoolOp):
+            count += len(node.values) - 1
+        elif isinstance(node, ast.comprehension):
+            count += len(node.ifs)
+        elif isinstance(node, BRANCHES):
+            count += 1
+    return count
+
+
+def _runs(folder: Path) -> Iterator[tuple[list[tuple[Mapping[str, Any], Any]], Mapping[str, Any]]]:
+    """The calls of the reference policy on each row, with their results, and the row's inputs."""
+    metadata = json.loads((folder / "metadata.json").read_text(encoding="utf-8"))
+    decide = runpy.run_path(str(folder / "policy.py"))["decide"]
+    for row in rows_of(folder, metadata.get("types", {})):
+        answer = answers_in(folder)(metadata["tools"], row)
+        run: list[tuple[Mapping[str, Any], Any]] = []
+
+        def call(name: str, /, answer: Any = answer, run: Any = run, **arguments: Any) -> Any:
+            run.append((arguments, None))
+            place = len(run) - 1
+            result = answer(name, arguments)
+            run[place] = (arguments, result)
+            return result
+
+        inputs = {column: row[column] for column in metadata["input_columns"]}
+        decide(inputs, call)
+        yield run, inputs
+
+
+def _hops(run: list[tuple[Mapping[str, Any], Any]], inputs: Mapping[str, Any]) -> int:
+    """The longest chain of calls of which each takes an argument out of an earlier one's result."""
+    given = set(_scalars(inputs))
+    depths: list[int] = []
+    for place, (arguments, _) in enumerate(run):
+        wanted = set(_scalars(arguments)) - given
+        depths.append(
+            1
+            + max(
+                (
+                    depth
+                    for depth, (_, result) in zip(depths, run[:place], strict=True)
+                    if wanted & set(_scalars(result))
+                ),
+                default=0,
+            )
+        )
+    return max(depths, default=0)
+
+
+def _scalars(value: Any) -> Iterator[str | int | float]:
+    """Texts and numbers anywhere in a value; truth values and single characters name nothing."""
+    if isinstance(value, Mapping):
+        for part in value.values():
+            yield from _scalars(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _scalars(part)
+    elif not isinstance(value, bool) and value is not None and len(str(value)) > 1:
+        yield value
+
+
+def _kinds(folder: Path) -> str:
+    """How many tools look one record up, search, may be tried again, write, or serve the same to everybody."""
+    metadata = json.loads((folder / "metadata.json").read_text(encoding="utf-8"))
+    specs = json.loads((folder / "toolspecs.json").read_text(encoding="utf-8"))
+    counts = Counter(
+        "retry"
+        if "attempt" in declared.get("key", ())
+        else "write"
+        if name.split("_")[0] not in READS
+        else "fixed"
+        if "result" in declared
+        else "search"
+        if declared.get("many")
+        else "code"
+        if not declared
+        else "look-up"
+        for name, declared in (
+            (spec["toolSpec"]["name"], metadata["tools"].get(spec["toolSpec"]["name"], {}))
+            for spec in specs
+        )
+    )
+    order = ("look-up", "search", "retry", "write", "code", "fixed")
+    return ", ".join(f"{counts[kind]} {kind}" for kind in order if counts[kind])
+
+
+def main() -> None:
+    """Print the table."""
+    for folder in sorted(BUNDLED.iterdir()):
+        if (folder / "expected_calls.jsonl").is_file():
+            print(f"| {folder.name} | {' | '.join(figures(folder))} |")
+
+
+if __name__ == "__main__":
+    main()
