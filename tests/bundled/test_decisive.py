@@ -133,8 +133,6 @@ SAME = {
         "_deposit",
         "10000 -> 10001",
     ): "a hundredth of a per cent, which is rounded away",
-    ("aircraft_inspection", "MECHANICAL", "78.0 -> 78.1"): "one task alone decides it",
-    ("aircraft_inspection", "ELECTRICAL", "29.3 -> 29.2"): "one task alone decides it",
     ("know_your_business", "_owners", "100 -> 101"): "such a share is only compared with 25 and 50",
     ("know_your_business", "_owners", "100 -> 99"): "such a share is only compared with 25 and 50",
     ("know_your_business", "_owners", "0 -> 1"): "such a share is only compared with 25 and 50",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from datetime import date, datetime, timedelta
 from decimal import ROUND_CEILING, Decimal
 from typing import Any, TypeAlias
@@ -86,8 +86,10 @@ def with_component(row: Row, item: str, **cells: Any) -> Row:
 
 def component(row: Row, item: str) -> Row:
     """The first component of this item, or nothing."""
-    fitted = (one for one in row["components"] if one["status"] == "fitted")
-    return next((one for one in fitted if one["item"] == item), {})
+    components: list[Row] = row["components"]
+    fitted = (one for one in components if one["status"] == "fitted")
+    nothing: Row = {}
+    return next((one for one in fitted if one["item"] == item), nothing)
 
 
 def shown_near(row: Row, item: str, unit: str, boundary: Decimal, *, upper: bool) -> float:
@@ -116,28 +118,28 @@ def sound_reading(dice: Dice, row: Row, item: str) -> Row:
     return {"reading": shown_near(row, item, unit, value, upper=True), "unit": unit}
 
 
-def draft(dice: Dice, number: int, tail: str) -> Row:
-    """An aircraft of which everything is known, with a fault here and there."""
+def heading(dice: Dice, number: int, tail: str) -> Row:
+    """What a sheet says first: which aircraft, what to look at, why and when."""
     day = FIRST_DAY + timedelta(days=dice.below((BULLETIN_DAY - FIRST_DAY).days))
     if dice.below(100) < 10:  # noqa: PLR2004 - per cent
         day = BULLETIN_DAY
     elif dice.below(100) < 60:  # noqa: PLR2004
         day = BULLETIN_DAY + timedelta(days=dice.below((LAST_DAY - BULLETIN_DAY).days))
-    return settled(
-        dice,
-        {
-            "sheet_id": f"IS-{number:05}",
-            "tail_number": tail,
-            "aircraft_type": dice.pick(("Fulmar", "Petrel")),
-            "scope": dice.pick(("full",) * 15 + ("mechanical",) * 2 + ("electrical",) * 3),
-            "purpose": dice.pick(("line",) * 5 + ("ferry",) * 3 + ("ground run",) * 2),
-            "inspected_at": f"{day.isoformat()}T{dice.between(4, 21):02}:{dice.below(60):02}",
-        },
-    )
+    return {
+        "sheet_id": f"IS-{number:05}",
+        "tail_number": tail,
+        "aircraft_type": dice.pick(("Fulmar", "Petrel")),
+        "scope": dice.pick(("full",) * 15 + ("mechanical",) * 2 + ("electrical",) * 3),
+        "purpose": dice.pick(("line",) * 5 + ("ferry",) * 3 + ("ground run",) * 2),
+        "inspected_at": f"{day.isoformat()}T{dice.between(4, 21):02}:{dice.below(60):02}",
+    }
 
 
-def settled(dice: Dice, row: Row) -> Row:
-    """The row with all that depends on its type, day and purpose drawn."""
+def settled(dice: Dice, row: Row, needed: Container[str] = ()) -> Row:
+    """The row with all that depends on its type, day and purpose, and a fault here and there.
+
+    The aircraft has every item that is needed.
+    """
     row = row | {
         "departs_at": at(row, dice.pick((dice.between(45, 175), dice.between(185, 400)))),
         "outside_celsius": dice.between(2, 24),
@@ -146,13 +148,13 @@ def settled(dice: Dice, row: Row) -> Row:
         "safety_office": dice.pick(("accepted", "accepted", "joined")),
         "register": dice.pick(("entered",) * 14 + ("refused",)),
     }
-    row = row | {"components": _components(dice, row)}
+    row = row | {"components": _components(dice, row, needed)}
     return _load(dice, row) | _hours(dice, row)
 
 
-def _components(dice: Dice, row: Row) -> list[Row]:
+def _components(dice: Dice, row: Row, needed: Container[str]) -> list[Row]:
     left_out = {dice.pick(MECHANICAL), dice.pick(ELECTRICAL)}
-    items = [item for item in (*MECHANICAL, *ELECTRICAL) if item not in left_out]
+    items = [item for item in (*MECHANICAL, *ELECTRICAL) if item in needed or item not in left_out]
     items += ["MTY"] * ("MTY" in items) + ["BRK"] * ("BRK" in items and not dice.below(3))
     fitted = [_component(dice, row, item) for item in items]
     removed = [
@@ -247,7 +249,8 @@ def with_weight(row: Row, target: int, apart: int) -> Row:
 
 
 def _declared(row: Row, kilograms: int) -> int:
-    return round(kilograms / POLICY["KILOGRAMS"][row["declared_unit"]])
+    declared: int = round(kilograms / POLICY["KILOGRAMS"][row["declared_unit"]])
+    return declared
 
 
 def _hours(dice: Dice, row: Row) -> Row:

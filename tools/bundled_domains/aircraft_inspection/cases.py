@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any, TypeAlias
 
 from bundled_domains.generator import Dice
@@ -29,6 +30,7 @@ from .aircraft import (
 )
 
 Wanted: TypeAlias = Callable[[Sheet], bool]
+NOTHING: frozenset[str] = frozenset()
 HALF = Decimal("0.05")
 BAT_LOW = 24.6
 COLD = POLICY["COLD_ITEMS"]
@@ -70,7 +72,9 @@ def suits(row: Row, kind: Row) -> bool:
 # --- readings --------------------------------------------------------------------------------
 
 DAY = {"inspected_at": f"{SINCE}T12:00", "scope": "full"}
-FULMAR, PETREL = {"aircraft_type": "Fulmar"}, {"aircraft_type": "Petrel"}
+FIRST_DAY: Row = {"first_day": True, "since": True}
+FULMAR: Row = {"aircraft_type": "Fulmar"}
+PETREL: Row = {"aircraft_type": "Petrel"}
 
 
 def reading_cases() -> Iterator[Case]:
@@ -92,14 +96,22 @@ def _edges(item: str, limits: tuple[Any, ...], kind: Row) -> Iterator[Case]:
         boundary = Decimal(str(limit)) + (-HALF if below else HALF)
         for upper in (True, False):
             beyond = upper is not below
+            of_deferred = limit in {deferred_low, deferred_high}
             rejected = beyond and (
-                limit in {deferred_low, deferred_high}
-                or (deferred_low if below else deferred_high) is None
+                of_deferred or (deferred_low if below else deferred_high) is None
             )
             fit = not beyond and limit in {low, high}
             left = "" if fit else "REJECTED" if rejected else "DEFERRED"
             rows = 3 if item == "BRK" else 2
-            yield _edge(item, boundary, kind, upper=upper, left=left, rows=rows)
+            yield _edge(
+                item,
+                boundary,
+                kind,
+                upper=upper,
+                left=left,
+                rows=rows,
+                decides_verdict=rejected or of_deferred,
+            )
 
 
 def _edge(  # noqa: PLR0913 - what tells one edge from another
@@ -112,6 +124,7 @@ def _edge(  # noqa: PLR0913 - what tells one edge from another
     rows: int = 2,
     left: str = "",
     hot: bool = False,
+    decides_verdict: bool = False,
     **cells: Any,
 ) -> Case:
     """A reading as near to a boundary as the gauge can show, on one side of it."""
@@ -140,17 +153,23 @@ def _edge(  # noqa: PLR0913 - what tells one edge from another
         change=change,
         wanted=wanted,
         touches=frozenset({item})
-        | ({"weather"} if item in COLD else set())
-        | ({"deferred"} if left else set()),
+        | ({"weather"} if item in COLD else NOTHING)
+        | ({"deferred"} if left else NOTHING)
+        | ({_verdict_of(item)} if decides_verdict else NOTHING),
         standing="spoils" if left == "REJECTED" else "",
     )
+
+
+def _verdict_of(item: str) -> str:
+    """What is touched by rejecting an item, and by whatever shows in the verdict alone."""
+    return "mechanical verdict" if item in POLICY["MECHANICAL"] else "electrical verdict"
 
 
 def condition_cases() -> Iterator[Case]:
     """Hot tyres, cold cells, stale and silent gauges, placards, and three that are deferred."""
     for since, minutes in ((False, 90), (False, 91), (True, 120), (True, 121)):
         yield _hot(minutes, {"since": since})
-    yield _hot(120, {"first_day": True}, tags="hot-tyre,bulletin-day")
+    yield _hot(120, FIRST_DAY, tags="hot-tyre,bulletin-day")
     for kind in (FULMAR, PETREL):
         low = POLICY["limits_of"](kind | DAY)["MTY"][1]
         boundary = Decimal(str(low + POLICY["HOT_PSI"])) - HALF
@@ -164,11 +183,23 @@ def condition_cases() -> Iterator[Case]:
         for upper in (True, False):
             rejected = not upper and limit != BAT_LOW
             left = "REJECTED" if rejected else "DEFERRED"
-            yield _edge(item, boundary, {}, upper=upper, tags="cold", left=left, outside_celsius=-3)
+            yield _edge(
+                item,
+                boundary,
+                {},
+                upper=upper,
+                tags="cold",
+                left=left,
+                decides_verdict=limit != BAT_LOW,
+                outside_celsius=-3,
+            )
         yield _cold_or_not(item, limit)
-    yield from _stale()
-    yield from _silent()
-    yield from _placards()
+    for minutes, item in itertools.product((180, 181), ("NTY", "GEN", "STB", "HYD")):
+        yield _stale(item, minutes)
+    for item in ("NTY", "INS", "GEN", "MTY", "BRK"):
+        yield _silent(item)
+    for days, item in itertools.product((0, -1), ("BRK", "EML", "OXY", "GEN")):
+        yield _placarded(item, days)
     yield Case(
         tags="three-deferred",
         rows=3,
@@ -193,21 +224,25 @@ def condition_cases() -> Iterator[Case]:
         touches=frozenset({*POLICY["ELECTRICAL"], "deferred"}),
         standing="spoils",
     )
-    for items, verdict in ((("HYD", "MTY"), "mechanical"), (("GEN", "INS"), "electrical")):
-        yield Case(
-            tags="two-deferred",
-            rows=3,
-            kind={"scope": ("full", verdict)},
-            change=lambda dice, row, items=items: _deferred(dice, row, items),
-            wanted=lambda sheet, verdict=verdict: _third_rejects(sheet, verdict),
-            touches=frozenset({*POLICY[verdict.upper()], "deferred"}),
-        )
+    yield _two_deferred(("HYD", "MTY"), "mechanical")
+    yield _two_deferred(("GEN", "INS"), "electrical")
     yield Case(
         tags="nothing-fitted",
         rows=3,
         kind={"scope": ("full", "electrical")},
         change=lambda _, row: row | {"components": _removed(row, POLICY["ELECTRICAL"])},
         touches=frozenset(POLICY["ELECTRICAL"]),
+    )
+
+
+def _two_deferred(items: tuple[str, ...], part: str) -> Case:
+    return Case(
+        tags="two-deferred",
+        rows=3,
+        kind={"scope": ("full", part)},
+        change=lambda dice, row: _deferred(dice, row, items),
+        wanted=lambda sheet: _third_rejects(sheet, part),
+        touches=frozenset({*POLICY[part.upper()], "deferred"}),
     )
 
 
@@ -259,64 +294,61 @@ def _cold_or_not(item: str, limit: float) -> Case:
         kind={},
         change=change,
         wanted=wanted,
-        touches=frozenset({item, "weather", "deferred"}),
+        touches=frozenset({item, "weather", "deferred", _verdict_of(item)}),
         standing="" if limit == BAT_LOW else "spoils",
     )
 
 
-def _stale() -> Iterator[Case]:
-    for minutes, item in itertools.product((180, 181), ("NTY", "GEN", "STB", "HYD")):
+def _stale(item: str, minutes: int) -> Case:
+    """A reading that is just old enough to be none, or just not."""
+    return Case(
+        tags="stale",
+        kind={},
+        change=lambda _, row: with_component(row, item, taken_at=at(row, -minutes)),
+        wanted=lambda sheet: _decided_by_component(
+            sheet, item, taken_at=at(sheet.row, minutes - 361)
+        ),
+        touches=frozenset({item, "deferred", _verdict_of(item)}),
+        standing="spoils" if item in {"NTY", "STB"} else "",
+    )
 
-        def change(_: Dice, row: Row, minutes: int = minutes, item: str = item) -> Row:
-            return with_component(row, item, taken_at=at(row, -minutes))
 
-        def wanted(sheet: Sheet, minutes: int = minutes, item: str = item) -> bool:
-            other = with_component(sheet.row, item, taken_at=at(sheet.row, minutes - 361))
-            return sheet.decided_by(components=other["components"])
+def _decided_by_component(sheet: Sheet, item: str, **cells: Any) -> bool:
+    other = with_component(sheet.row, item, **cells)
+    return sheet.decided_by(components=other["components"])
 
-        yield Case(
-            tags="stale",
-            kind={},
-            change=change,
-            wanted=wanted,
-            touches=frozenset({item, "deferred"}),
-            standing="spoils",
+
+def _silent(item: str) -> Case:
+    """A gauge that gives nothing."""
+    return Case(
+        tags="gauge-silent",
+        kind=FULMAR if item == "BRK" else {},
+        change=lambda _, row: with_component(row, item, reading=None, unit=None, taken_at=None),
+        wanted=lambda sheet: sheet.decided_by(components=_mended(sheet.row, item)),
+        touches=frozenset({item, "deferred", _verdict_of(item)}),
+        standing="spoils" if item == "NTY" else "",
+    )
+
+
+def _placarded(item: str, days: int) -> Case:
+    """A placard on its last day, or on the day after it."""
+
+    def change(_: Dice, row: Row) -> Row:
+        return with_component(row, item, placard_until=days_from(row, days))
+
+    def wanted(sheet: Sheet) -> bool:
+        other = with_component(sheet.row, item, placard_until=days_from(sheet.row, -1 - days))
+        return sheet.differs(
+            "mechanical_verdict", "electrical_verdict", components=other["components"]
         )
 
-
-def _silent() -> Iterator[Case]:
-    for item in ("NTY", "INS", "GEN", "MTY", "BRK"):
-        nothing = dict.fromkeys(("reading", "unit", "taken_at"))
-        yield Case(
-            tags="gauge-silent",
-            kind={},
-            change=lambda _, row, item=item, nothing=nothing: with_component(row, item, **nothing),
-            wanted=lambda sheet, item=item: sheet.decided_by(components=_mended(sheet.row, item)),
-            touches=frozenset({item, "deferred"}),
-            standing="spoils",
-        )
-
-
-def _placards() -> Iterator[Case]:
-    for days, item in itertools.product((0, -1), ("BRK", "EML", "OXY", "GEN")):
-
-        def change(_: Dice, row: Row, days: int = days, item: str = item) -> Row:
-            return with_component(row, item, placard_until=days_from(row, days))
-
-        def wanted(sheet: Sheet, days: int = days, item: str = item) -> bool:
-            other = with_component(sheet.row, item, placard_until=days_from(sheet.row, -1 - days))
-            return sheet.differs(
-                "mechanical_verdict", "electrical_verdict", components=other["components"]
-            )
-
-        yield Case(
-            tags="placard",
-            kind={},
-            change=change,
-            wanted=wanted,
-            touches=frozenset({item, "deferred"}),
-            standing="spoils",
-        )
+    return Case(
+        tags="placard",
+        kind={},
+        change=change,
+        wanted=wanted,
+        touches=frozenset({item, "deferred", _verdict_of(item)}),
+    )
 
 
 def _deferred(dice: Dice, row: Row, items: tuple[str, ...]) -> Row:
@@ -385,17 +417,7 @@ def part_cases() -> Iterator[Case]:
         for since in (False, True):
             yield _lent(item, 12, {"since": since}, "loan-of-a-dagger-item", None, rows=2)
     for item in ("HYD", "STB", "BAT", "OXY"):
-        illegible = {"plate_serial": None, "loan_until": None}
-        yield Case(
-            tags="illegible",
-            kind={},
-            change=lambda _, row, item=item, cells=illegible: with_component(row, item, **cells),
-            wanted=lambda sheet, item=item: sheet.differs(
-                "mismatch_report", components=_mended(sheet.row, item)
-            ),
-            touches=frozenset({item, "plates", "deferred"}),
-            standing="spoils",
-        )
+        yield _illegible(item)
     yield Case(
         tags="letter-for-nought",
         rows=4,
@@ -406,48 +428,11 @@ def part_cases() -> Iterator[Case]:
         standing="spoils",
     )
     for answer in ("quarantined", "accepted"):
-        yield Case(
-            tags="quarantine",
-            rows=4,
-            kind={},
-            change=lambda dice, row, answer=answer: (
-                _differing(dice, row, dice.pick(("HYD", "BAT", "GEN"))) | {"stores": answer}
-            ),
-            wanted=lambda sheet: sheet.differs(
-                "clearance", stores=_other(sheet.row["stores"], "accepted", "quarantined")
-            ),
-            touches=LENT,
-            standing="shows",
-        )
+        yield _answered_by_stores(answer)
     for answer in ("joined", "accepted"):
-        yield Case(
-            tags="open-report",
-            rows=4,
-            kind={},
-            change=lambda dice, row, answer=answer: (
-                _deferred(dice, row, ("HYD", "GEN")) | {"safety_office": answer}
-            ),
-            wanted=lambda sheet: sheet.differs(
-                "incident_report",
-                safety_office=_other(sheet.row["safety_office"], "accepted", "joined"),
-            ),
-            touches=frozenset({"office", "HYD", "GEN", "deferred"}),
-        )
+        yield _answered_by_safety_office(answer)
     for minutes in (179, 180):
-        yield Case(
-            tags="boundary-departure",
-            rows=3,
-            kind={},
-            change=lambda dice, row, minutes=minutes: (
-                _one_rejected(dice, row)
-                | {"departs_at": at(row, minutes), "safety_office": "accepted"}
-            ),
-            wanted=lambda sheet, minutes=minutes: sheet.differs(
-                "incident_report", departs_at=at(sheet.row, 359 - minutes)
-            ),
-            touches=frozenset({"office", "calm", "weather"}),
-            standing="spoils",
-        )
+        yield _departing(minutes)
     yield Case(
         tags="dagger-rejected",
         rows=4,
@@ -477,6 +462,77 @@ def part_cases() -> Iterator[Case]:
     )
 
 
+def _illegible(item: str) -> Case:
+    rejects = item in POLICY["CRITICAL"]
+    return Case(
+        tags="illegible",
+        kind={},
+        change=lambda _, row: with_component(row, item, plate_serial=None, loan_until=None),
+        wanted=lambda sheet: sheet.differs("mismatch_report", components=_mended(sheet.row, item)),
+        touches=frozenset({item, "plates", "deferred"})
+        | ({_verdict_of(item)} if rejects else NOTHING),
+        standing="spoils",
+    )
+
+
+def _answered_by_stores(answer: str) -> Case:
+    def change(dice: Dice, row: Row) -> Row:
+        return _differing(dice, row, dice.pick(("HYD", "BAT", "GEN"))) | {"stores": answer}
+
+    def wanted(sheet: Sheet) -> bool:
+        other = _other(sheet.row["stores"], "accepted", "quarantined")
+        return sheet.differs("clearance", stores=other)
+
+    return Case(
+        tags="quarantine",
+        rows=4,
+        kind={},
+        change=change,
+        wanted=wanted,
+        touches=LENT,
+        standing="shows",
+    )
+
+
+def _answered_by_safety_office(answer: str) -> Case:
+    def change(dice: Dice, row: Row) -> Row:
+        return _deferred(dice, row, ("HYD", "GEN")) | {"safety_office": answer}
+
+    def wanted(sheet: Sheet) -> bool:
+        other = _other(sheet.row["safety_office"], "accepted", "joined")
+        return sheet.differs("incident_report", safety_office=other)
+
+    return Case(
+        tags="open-report",
+        rows=4,
+        kind={},
+        change=change,
+        wanted=wanted,
+        touches=frozenset({"office", "HYD", "GEN", "deferred"}),
+    )
+
+
+def _departing(minutes: int) -> Case:
+    """One rejected item, and a departure that just makes its report urgent or just does not."""
+
+    def change(dice: Dice, row: Row) -> Row:
+        leaving = {"departs_at": at(row, minutes), "safety_office": "accepted"}
+        return _one_rejected(dice, row) | leaving
+
+    def wanted(sheet: Sheet) -> bool:
+        return sheet.differs("incident_report", departs_at=at(sheet.row, 359 - minutes))
+
+    return Case(
+        tags="boundary-departure",
+        rows=3,
+        kind={},
+        change=change,
+        wanted=wanted,
+        touches=frozenset({"office", "calm", "weather"}),
+        standing="spoils",
+    )
+
+
 def _lent(item: str, days: int, kind: Row, tags: str, other: int | None, rows: int = 1) -> Case:
     def change(dice: Dice, row: Row) -> Row:
         return with_component(
@@ -493,13 +549,15 @@ def _lent(item: str, days: int, kind: Row, tags: str, other: int | None, rows: i
             )
         return sheet.differs("mismatch_report", components=changed["components"])
 
+    rejects = bool(kind.get("since")) and item in POLICY["CRITICAL"]
     return Case(
         tags=tags,
         rows=rows,
         kind=kind,
         change=change,
         wanted=wanted,
-        touches=frozenset({item, "plates", "deferred"}),
+        touches=frozenset({item, "plates", "deferred"})
+        | ({_verdict_of(item)} if rejects else NOTHING),
         standing="" if days >= 0 and not kind.get("since") else "spoils",
     )
 
@@ -548,14 +606,9 @@ def _rejected(dice: Dice, row: Row, item: str) -> Row:
 
 
 def _reported(sheet: Sheet) -> list[str]:
-    return next(
-        (
-            call["arguments"]["positions"]
-            for call in sheet.calls
-            if call["name"] == "file_incident_report"
-        ),
-        [],
-    )
+    """The positions of the incident report."""
+    reports = [call for call in sheet.calls if call["name"] == "file_incident_report"]
+    return [position for call in reports for position in call["arguments"]["positions"]]
 
 
 # --- weight and hours ------------------------------------------------------------------------
@@ -661,8 +714,6 @@ def _alone() -> Iterator[Case]:
     def mismatched(dice: Dice, row: Row) -> Row:
         return _differing(dice, _clean(dice, row), "HYD") | {"stores": "accepted"}
 
-    # A part that is no mismatch is read; one that is has to be deferred.
-    allowed = {"clearance", "mechanical_verdict"}
     for tags, kind, change, entries in (
         ("too-heavy", {"purpose": ("line", "ferry")}, heavy, {"weight_check": "EXCEEDS"}),
         ("loan", {"scope": ("full", "mechanical")}, lent, {"mismatch_report": "WAIVED"}),
@@ -677,13 +728,17 @@ def _alone() -> Iterator[Case]:
             rows=3,
             kind=kind,
             change=change,
-            wanted=lambda sheet, entries=entries: (
-                entries.items() <= sheet.entries.items()
-                and _wrong(sheet) - entries.keys() <= allowed
-            ),
-            touches=frozenset({"calm", "weight", "hours", "plates"}),
+            wanted=partial(_only_wrong, entries),
+            touches=frozenset({"calm", "weight", "hours", "plates", "HYD"}),
             standing="shows",
         )
+
+
+def _only_wrong(entries: dict[str, str], sheet: Sheet) -> bool:
+    """Whether the sheet has these entries, and others are right but for what follows of them."""
+    # A part that is no mismatch is read; one that is has to be deferred.
+    allowed = {"clearance", "mechanical_verdict"}
+    return entries.items() <= sheet.entries.items() and (_wrong(sheet) - entries.keys() <= allowed)
 
 
 def _wrong(sheet: Sheet) -> set[str]:
@@ -706,7 +761,7 @@ def _weighed(  # noqa: PLR0913 - what tells one weight from another
             declared = Decimal(str(sheet.row["declared_weight"])) * Decimal(
                 str(POLICY["KILOGRAMS"][sheet.row["declared_unit"]])
             )
-            exact = abs(POLICY["whole"](declared) - weight) == abs(apart)
+            exact: bool = abs(POLICY["whole"](declared) - weight) == abs(apart)
             return exact and sheet.entries["weight_check"] == ("DIFFERS" if over else "AGREES")
         other = with_weight(sheet.row, target + flip, 0)
         return sheet.differs(
@@ -719,7 +774,7 @@ def _weighed(  # noqa: PLR0913 - what tells one weight from another
         kind=kind,
         change=change,
         wanted=wanted,
-        touches=frozenset({"weight"} | ({"MTY", "BRK", "deferred"} if wheels else set())),
+        touches=frozenset({"weight"} | ({"MTY", "BRK", "deferred"} if wheels else NOTHING)),
         standing="spoils" if over else "",
     )
 
@@ -727,7 +782,7 @@ def _weighed(  # noqa: PLR0913 - what tells one weight from another
 def _timed() -> Iterator[Case]:
     for left in (0, -1):
         yield _lacking({}, left, -1 - left, "boundary-check", rows=3)
-    yield _lacking(PETREL | {"first_day": True}, -540, -480, "bulletin-day")
+    yield _lacking(PETREL | FIRST_DAY, -540, -480, "bulletin-day")
     for kind, most in (
         (PETREL | {"since": False}, 600),
         (FULMAR | {"since": True}, 600),
@@ -795,7 +850,7 @@ def _metered(apart: int, minute: int, sign: int) -> Case:
 
     def wanted(sheet: Sheet) -> bool:
         flown = POLICY["minutes"](sheet.row["flown"])
-        off = abs(Decimal(str(sheet.row["meter_hours"])) * 60 - flown)
+        off: Decimal = abs(Decimal(str(sheet.row["meter_hours"])) * 60 - flown)
         return off == apart and (sheet.entries["time_check"] == "DISPUTED") == (apart > 6)  # noqa: PLR2004 - clause 11.23
 
     return Case(

@@ -10,8 +10,9 @@ import itertools
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import cast
 
-from bundled_domains.aircraft_inspection.aircraft import FOLDER, Row, Sheet, draft
+from bundled_domains.aircraft_inspection.aircraft import FOLDER, Row, Sheet, heading, settled
 from bundled_domains.aircraft_inspection.cases import (
     Case,
     condition_cases,
@@ -34,6 +35,9 @@ GROUNDED_FIRST = (
     "boundary-departure",
     "boundary-oxy",
 )
+WIDE = 5
+"""A case that touches so much is wide, and is laid out while there is room for it."""
+
 ORDER = ("shows", "spoils", "")
 
 
@@ -51,7 +55,7 @@ def rows() -> list[Row]:
             _laid(pile.pop(), piles[place + 1 :])
         seen.update(sheet.entries.items())
         tags = sorted({tag for case in pile for tag in case.tags.split(",") if tag})
-        found.append(sheet.row | {"tags": ",".join(tags) or "plain"})
+        found.append(sheet.row | {"tags": ",".join(tags)})
     return dice.shuffled(found)
 
 
@@ -73,21 +77,29 @@ def _together(dice: Dice) -> list[list[Case]]:
 
 
 def _laid(case: Case, piles: Sequence[list[Case]]) -> None:
-    """Put a case to the first of these that it goes with, if there is one."""
+    """Put a case to the first of these that it goes with."""
     free = (pile for pile in piles if len(pile) < MOST_CASES and _agree([*pile, case]))
-    next(free, []).append(case)
+    if (pile := next(free, None)) is None:
+        msg = f"no aircraft is left for a case of {case.tags}"
+        raise SystemExit(msg)
+    pile.append(case)
 
 
-def _narrowness(case: Case) -> tuple[bool, int]:
-    return "calm" not in case.touches, ORDER.index(case.standing)
+def _narrowness(case: Case) -> tuple[bool, int, bool, bool]:
+    """Least goes beside a case that bars deferred items, so that what may is laid out early."""
+    barring = "calm" in case.touches
+    wide = len(case.touches) >= WIDE
+    return not barring, ORDER.index(case.standing), not wide, "deferred" in case.touches
 
 
-def _rank(pile: Sequence[Case], case: Case) -> tuple[int, int]:
-    """Aircraft that cannot go are to be few, so that what spoils one stands beside its like."""
-    spoilt = sum(one.standing == "spoils" for one in pile)
-    if case.standing == "spoils" and spoilt == 1:
-        return (0, len(pile))
-    return (1, len(pile))
+def _rank(pile: Sequence[Case], case: Case) -> tuple[bool, bool, int]:
+    """Aircraft that cannot go are to be few, so that what spoils one stands beside its like.
+
+    What bars deferred items leaves room for little, which is then to go there.
+    """
+    beside_its_like = case.standing == "spoils" and any(one.standing == "spoils" for one in pile)
+    welcome = "deferred" not in case.touches and any("calm" in one.touches for one in pile)
+    return not beside_its_like, not welcome, -len(pile) if beside_its_like else len(pile)
 
 
 def _last(pile: Sequence[Case]) -> tuple[int, int]:
@@ -120,11 +132,15 @@ def _kind(cases: Iterable[Case]) -> Row | None:
     allowed: dict[str, set[object]] = {}
     for case in cases:
         for name, value in case.kind.items():
-            values = set(value) if isinstance(value, tuple) else {value}
+            values = set(_alternatives(value))
             allowed[name] = allowed.get(name, values) & values
     if not all(allowed.values()):
         return None
     return {name: tuple(values) for name, values in allowed.items()}
+
+
+def _alternatives(value: object) -> tuple[object, ...]:
+    return cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
 
 
 def _sheet(
@@ -132,8 +148,10 @@ def _sheet(
 ) -> Sheet | None:
     """The first drawn sheet that is of all these cases and of no label that is frequent already."""
     kind = _kind(cases) or {}
+    touched = {what for case in cases for what in case.touches}
     for _ in range(TRIES):
-        row = first_kept(lambda: draft(dice, *names), lambda one: suits(one, kind), str(kind))
+        head = first_kept(lambda: heading(dice, *names), lambda one: suits(one, kind), str(kind))
+        row = settled(dice, head, needed=touched)
         for case in cases:
             row = case.change(dice, row)
         sheet = Sheet(row)
