@@ -14,7 +14,12 @@ from pytest_sopbench import Procedure, Step, split_sop
 from pytest_sopbench._core.steps.split import Moment
 
 BUNDLED = sorted((Path(pytest_sopbench.__file__).parent / "bundled").glob("*/sop.md"))
-WITHOUT_NUMBERED_HEADINGS = {"content_flagging"}  # their `steps.json` says what the steps are
+# Their `steps.json` says what the steps are.
+WITHOUT_NUMBERED_HEADINGS = {
+    "aircraft_inspection",
+    "content_flagging",
+    "warehouse_package_inspection",
+}
 
 NUMBERED_HEADINGS = """
     # Refunds

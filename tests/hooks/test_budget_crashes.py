@@ -53,7 +53,7 @@ def test_one(sop_run):
     sop_run.verdict
 """
 PAIR = ("-n1", "--sop-concurrency=2")
-THREE = ("-n1", "--sop-concurrency=3")
+THREE = ("-n1", "--sop-concurrency=3", *(f"--sop-domain=lab::T_0{n}" for n in (1, 2, 3)))
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +122,9 @@ def test_a_session_fails_whose_plan_no_worker_could_tell(pytester: pytest.Pytest
 @pytest.mark.parametrize(
     ("workers", "agent", "budget", "expected"),
     [
-        pytest.param(PAIR, "together", "0.2s", {"crash": ["T_01", "T_02"]}, id="time"),
+        pytest.param(
+            (*PAIR, "--sop-domain=lab"), "together", "0.2s", {"crash": ["T_01", "T_02"]}, id="time"
+        ),
         pytest.param(
             THREE, "dear", "0.1usd", {"wrong": ["T_01"], "crash": ["T_02", "T_03"]}, id="money"
         ),
@@ -138,7 +140,7 @@ def test_runs_that_died_and_are_not_made_again_are_crashes(
 ) -> None:
     """They were begun: it would be false to say that they were never started."""
     result = pytester.runpytest_subprocess(
-        *workers, "--sop-domain=lab", f"--agent=deadly:{agent}", f"--sop-budget={budget}"
+        *workers, f"--agent=deadly:{agent}", f"--sop-budget={budget}"
     )
 
     assert pytest.ExitCode.TESTS_FAILED == result.ret
@@ -157,9 +159,7 @@ def test_a_gate_that_would_hold_forgives_no_run_that_was_left_behind(
 ) -> None:
     """Nothing is `not_run` here, and no test has failed."""
     result = pytester.runpytest_subprocess(
-        *THREE,
-        *(f"--sop-domain=lab::T_0{number}" for number in (1, 2, 3)),
-        *("--agent=deadly:dear", "--sop-budget=0.1usd", "--sop-gate=ecr=0.1"),
+        *THREE, "--agent=deadly:dear", "--sop-budget=0.1usd", "--sop-gate=ecr=0.1"
     )
 
     assert {"wrong": 1, "crash": 2} == Counter(saved().outcomes.values())

@@ -14,7 +14,7 @@ Call: TypeAlias = Callable[..., Any]
 Component: TypeAlias = Mapping[str, Any]
 Limits: TypeAlias = tuple[str, float, float | None, float | None, float | None]
 
-BULLETIN_DAY = date(2025, 9, 1)  # clause 31.1
+BULLETIN_DAY = date.fromisoformat("2025-09-01")  # clause 31.1
 BASE = {"kPa": 1, "bar": 100, "psi": 6.895, "V": 1000, "mV": 1, "kohm": 1, "Mohm": 1000} | {
     "mm": 1,
     "in": 25.4,
@@ -40,11 +40,12 @@ PETREL: dict[str, Limits] = {  # Annex B
 FULMAR_SINCE_BULLETIN: dict[str, Limits] = {"BRK": ("mm", 3.4, 2.6, None, None)}  # clause 31.3
 CRITICAL = {"OXY", "STB"}  # Annex A, the items with a dagger
 OLD = timedelta(minutes=180)  # clause 11.11
-HOT, HOT_SINCE_BULLETIN, HOT_PSI = 90, 120, 4.0  # clauses 11.12, 31.2
+HOT, HOT_PSI = 90, 4.0  # clause 11.12
+HOT_SINCE_BULLETIN = 120  # clause 31.2
 COLD_ITEMS, COLD_DEGREES, COLD_VOLTS = {"BAT", "STB"}, 0, 0.4  # clause 11.13
-MOST_DEFERRED = 2  # clause 11.15
+TOO_MANY_DEFERRED = 3  # clause 11.15
 SOON = timedelta(minutes=180)  # clause 11.17
-KILOGRAMS = {"kg": 1, "lb": 0.4536, "l": 0.8}  # clause 11.19
+KILOGRAMS = {"kg": 1, "lb": 0.4536, "l": 0.8}  # Annex C
 PILOTS_KG, ATTENDANT_KG = 170, 75
 HEAVIEST, PERCENT_ON_WHEELS = {"Fulmar": 12_900, "Petrel": 7_200}, 95  # clause 11.20
 NEAR_KG = {"Fulmar": 60, "Petrel": 40}  # clause 11.21
@@ -215,7 +216,7 @@ def verdict(
     found = [findings[one["position"]] for one in components if one["item"] in group]
     if not found:
         return "NOT APPLICABLE"
-    if "REJECTED" in found or found.count("DEFERRED") > MOST_DEFERRED:
+    if "REJECTED" in found or found.count("DEFERRED") >= TOO_MANY_DEFERRED:
         return "REJECTED"
     return "DEFERRED" if "DEFERRED" in found else "FIT"
 
