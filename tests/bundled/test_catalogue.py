@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bundled_domains.catalogue import table
 from click.testing import CliRunner
 
 import pytest_sopbench
@@ -57,6 +58,10 @@ def test_the_figures_of_a_domain_of_documents_are_right(domain_of_documents: Any
         str(len(domain_of_documents.metadata["output_columns"])),
         chance(domain_of_documents),
     ]
+
+
+def test_the_table_of_difficulty_is_what_the_files_give() -> None:
+    assert table() in PAGE
 
 
 def test_every_tag_that_a_section_names_is_on_rows(every_domain: Any) -> None:

@@ -2,8 +2,8 @@
 
     python -m bundled_domains.catalogue
 
-prints the table of `docs/reference/bundled-domains.md`; a test holds the page against it. What the
-cheapest misreading costs is held by `tests/bundled/test_decisive.py`.
+prints the lines of the table in `docs/reference/bundled-domains.md`; a test holds the page against
+them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import ast
 import json
 import re
 import runpy
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,8 +24,10 @@ from bundled_domains.worlds import answers_in
 
 BUNDLED = Path(__file__).parents[2] / "src" / "pytest_sopbench" / "bundled"
 READS = frozenset(
-    "calculate check compare count find get list look measure open read remeasure screen search show"
-    " verify".split()
+    {
+        *("calculate", "check", "compare", "count", "find", "get", "list", "look", "measure"),
+        *("open", "read", "remeasure", "screen", "search", "show", "verify"),
+    }
 )
 """First words of tools that only read. Whatever begins otherwise writes, and has to be held."""
 CONDITION = re.compile(
@@ -53,7 +56,7 @@ def figures(folder: Path) -> list[str]:
 
 
 def _branches(policy: ast.Module) -> int:
-    """Decisions of the policy: each `if`, loop condition, filter, and each further `and` or `or`."""
+    """Each `if`, `while` and filter of the policy, and each further part of an `and` or `or`."""
     count = 0
     for node in ast.walk(policy):
         if isinstance(node, ast.BoolOp):
@@ -118,7 +121,7 @@ def _scalars(value: Any) -> Iterator[str | int | float]:
 
 
 def _kinds(folder: Path) -> str:
-    """How many tools look one record up, search, may be tried again, write, or serve the same to everybody."""
+    """How many tools are of each kind; a fixed one serves the same to everybody."""
     metadata = json.loads((folder / "metadata.json").read_text(encoding="utf-8"))
     specs = json.loads((folder / "toolspecs.json").read_text(encoding="utf-8"))
     counts = Counter(
@@ -142,12 +145,11 @@ def _kinds(folder: Path) -> str:
     return ", ".join(f"{counts[kind]} {kind}" for kind in order if counts[kind])
 
 
-def main() -> None:
-    """Print the table."""
-    for folder in sorted(BUNDLED.iterdir()):
-        if (folder / "expected_calls.jsonl").is_file():
-            print(f"| {folder.name} | {' | '.join(figures(folder))} |")
+def table() -> str:
+    """The lines of the docs' table, in the order of their names."""
+    folders = sorted(path.parent for path in BUNDLED.glob("*/expected_calls.jsonl"))
+    return "".join(f"| {folder.name} | {' | '.join(figures(folder))} |\n" for folder in folders)
 
 
 if __name__ == "__main__":
-    main()
+    sys.stdout.write(table())

@@ -14,6 +14,7 @@ LIST_OR_OBJECT = re.compile(r"[\[{].*", flags=re.DOTALL)
 
 
 def rows_of(folder: Path, types: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Every row, typed; `types` are those of the metadata."""
     lines = folder / "tasks.jsonl"
     if lines.is_file():
         return [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
