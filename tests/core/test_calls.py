@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pytest_sopbench import Call, ExpectedCall, ToolCall, Trace, Trajectory, match_trajectory
 from pytest_sopbench._core.model.trace import Ending
-from pytest_sopbench._core.model.trajectory import expected_calls, trajectory_of, unneeded_steps
+from pytest_sopbench._core.model.trajectory import expected_calls, trajectory_of, unneeded_calls
 from pytest_sopbench._core.trajectory.calls import (
     ArgumentMode,
     CallDemand,
@@ -672,7 +672,7 @@ def test_one_text_instead_of_a_list_is_refused() -> None:
         expected_calls("login")
 
 
-def test_steps_outside_the_expected_set_are_unneeded_however_often() -> None:
+def test_tools_outside_the_expected_set_are_unneeded_and_counted() -> None:
     actual = Trajectory(calls=tuple(Call(name=name, arguments={}) for name in "abaxx"))
 
-    assert (4, 5) == unneeded_steps(actual, expected_calls(["a", "b"]))
+    assert {"x": 2} == unneeded_calls(actual, expected_calls(["a", "b"]))

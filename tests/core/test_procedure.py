@@ -86,7 +86,7 @@ def test_a_run_that_follows_the_procedure() -> None:
     verdict = with_procedure(CORRECT, RULES, TASK, trace("login"))
 
     assert [RuleState.HELD, RuleState.HELD] == states(verdict)
-    assert (RuleState.HELD, True, "", 0) == (
+    assert (RuleState.HELD, True, "", {}) == (
         verdict.contract,
         verdict.grounded,
         verdict.departure,
@@ -99,7 +99,11 @@ def test_a_run_that_does_not_stays_correct() -> None:
 
     assert verdict.correct
     assert [RuleState.BROKEN, RuleState.BROKEN] == states(verdict)
-    assert (RuleState.BROKEN, False, 2) == (verdict.contract, verdict.grounded, verdict.unneeded)
+    assert (RuleState.BROKEN, False, {"wire": 2}) == (
+        verdict.contract,
+        verdict.grounded,
+        verdict.unneeded,
+    )
     assert "step 1: login was expected, wire was called" == verdict.departure
 
 
@@ -244,7 +248,7 @@ def run(state: RuleState, **more: object) -> RunRecord:
     keywords: dict[str, object] = {
         "outcome": Outcome.CORRECT,
         "grounded": state is HELD,
-        "unneeded": 0,
+        "unneeded": {},
         "calls": CALLS,
         "duration_s": 1.0,
         **more,
@@ -256,9 +260,9 @@ def run(state: RuleState, **more: object) -> RunRecord:
 
 RUNS = (
     run(HELD),
-    run(BROKEN, unneeded=2),
+    run(BROKEN, unneeded={"fax": 2}),
     run(IDLE, calls=()),
-    run(HELD, outcome=Outcome.WRONG, unneeded=1),
+    run(HELD, outcome=Outcome.WRONG, unneeded={"fax": 1}),
     RunRecord(domain="d", task="t", outcome=Outcome.CORRECT, calls=CALLS),
 )
 
@@ -276,7 +280,7 @@ def test_each_rate_has_its_own_denominator() -> None:
     )
     assert 2 / 4 == summary.contract_rate
     assert 2 / 5 == summary.grounded_tsr
-    assert UnneededCounts(runs=4, calls=6, unneeded=3, affected=2) == summary.unneeded
+    assert UnneededCounts(runs=4, calls=6, affected=2, by_tool={"fax": 3}) == summary.unneeded
     assert (3 / 6, 2 / 4) == (summary.unneeded.rate, summary.unneeded.share)
 
 

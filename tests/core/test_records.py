@@ -117,7 +117,7 @@ PARTS: dict[str, st.SearchStrategy[Any]] = dict(
     contract=st.none() | st.sampled_from(RuleState),
     grounded=st.none() | st.booleans(),
     trajectory=st.none() | st.builds(TrajectoryCheck, held=st.booleans(), departure=TEXT),
-    unneeded=COUNTS,
+    unneeded=st.none() | st.dictionaries(TEXT, st.integers(0, 9), max_size=2),
     document=st.none()
     | st.builds(DocumentRecord, paths=TEXTS, label=TEXT, labelled=TEXTS, domain_class=TEXT),
     compared=st.lists(

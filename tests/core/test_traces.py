@@ -324,7 +324,7 @@ WRONG = RunRecord(
     mismatches=(Mismatch(field="grade", expected="fail", actual="pass", why="different"),),
     calls=(CallRecord(name="measure", arguments={"id": 1}, result={"reading": 90}),),
     trajectory=TrajectoryCheck(held=False, departure="step 1: another tool"),
-    unneeded=1,
+    unneeded={"b": 1},
     grounded=False,
     duration_s=1.5,
     notes=("a note",),
@@ -338,7 +338,7 @@ def test_the_verdict_is_the_one_of_the_record() -> None:
     assert WRONG.mismatches == verdict.mismatches
     assert verdict.answer is not None
     assert {"grade": "pass"} == verdict.answer.values
-    assert ("step 1: another tool", 1, False) == (
+    assert ("step 1: another tool", {"b": 1}, False) == (
         verdict.departure,
         verdict.unneeded,
         verdict.grounded,

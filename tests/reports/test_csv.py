@@ -69,6 +69,7 @@ def test_each_run_is_a_line_with_expected_beside_actual() -> None:
         "correct": "false", "may_fail": "true", "change": "", "reason": "grade: other",
         "wrong_fields": "grade", "expected.grade": "A", "actual.grade": "B, or C",
         "rules_broken": "", "rules_forgiven": "", "expected_calls": "", "calls": "0",
+        "unneeded_calls": "", "unneeded_tools": "",
         "duration_s": "1.5", "input_tokens": "12",
         "cached_tokens": "", "cache_write_tokens": "", "output_tokens": "",
         "reasoning_tokens": "", "model_calls": "", "cost_usd": "0.25", "model": "m-1",

@@ -211,7 +211,7 @@ SUMMARY = Summary(
     rules=RULES,
     contract=ContractTally(runs=274, held=268, broken=4),
     grounded=GroundedCounts(required=274, grounded=255),
-    unneeded=UnneededCounts(runs=274, calls=1096, unneeded=3, affected=2),
+    unneeded=UnneededCounts(runs=274, calls=1096, affected=2, by_tool={"fax": 2, "page": 1}),
 )
 
 
@@ -247,7 +247,7 @@ def test_the_block_of_a_domain_has_grounded_tsr_and_unneeded_calls() -> None:
     lines = list(domain_lines("bank", "pkg:agent", SUMMARY, verbosity=1))
 
     assert "       grounded 93.1%, 255 of 274" in lines
-    assert "       3 unneeded calls in 2 of 274 runs" in lines
+    assert "calls  3 unneeded calls in 2 of 274 runs: fax 2, page 1" in lines
     assert max(map(len, lines)) <= 80
 
 

@@ -80,7 +80,7 @@ def rich(task: str, **more: Any) -> RunRecord:
         "contract": RuleState.BROKEN,
         "grounded": False,
         "trajectory": TrajectoryCheck(held=False, departure="no call"),
-        "unneeded": 1,
+        "unneeded": {"wire": 1},
         "disagreement": "the SOP says A",
     }
     return run(task, Outcome.WRONG, **{**given, **more})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -53,7 +54,7 @@ class Verdict:
         grounded: whether every required tool succeeded; `None` where none is required.
         departure: where the run departs from the calls that are expected of its task; empty
             where it makes exactly these, `None` where none are declared.
-        unneeded: how many calls are of tools that no expected call names; `None` as above.
+        unneeded: how often each tool was called that no expected call names; `None` as above.
         unmade: the expected calls that were not made, whatever their order: each by its tool, or
             by the first argument that differs. `None` where no calls are declared.
         state_differs: where the end state of the world is not the right one; it makes a right
@@ -70,7 +71,7 @@ class Verdict:
     contract: RuleState | None = None
     grounded: bool | None = None
     departure: str | None = None
-    unneeded: int | None = None
+    unneeded: Mapping[str, int] | None = None
     unmade: tuple[Mismatch, ...] | None = None
     state_differs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

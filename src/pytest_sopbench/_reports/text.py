@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice, takewhile
 from textwrap import wrap
-from typing import cast
+from typing import Final, cast
 from unicodedata import east_asian_width
 
 from pytest_sopbench._core.gates.calibration import shown_kappa
@@ -406,6 +406,19 @@ def wrong_parts(summary: Summary, room: int) -> list[str]:
         return with_commas([f"{one_line(name)} {number}" for name, number in fields])
     left = len(kinds) - len(parts)
     return [*with_commas(parts), f"and {left} more"] if left else with_commas(parts)
+
+
+NAMED_TOOLS: Final = 3
+
+
+def unneeded_words(summary: Summary) -> list[str]:
+    """Return in how many runs tools were called in vain, and which ones, most often first."""
+    counts = summary.unneeded
+    tools = sorted(counts.by_tool.items(), key=lambda one: (-one[1], one[0]))
+    told = [f"{one_line(name)} {calls}" for name, calls in tools[:NAMED_TOOLS]]
+    more = [f"{len(tools) - NAMED_TOOLS} more"] if len(tools) > NAMED_TOOLS else []
+    runs = f"{counts.affected} of {counted(counts.runs, 'run')}"
+    return [f"{counted(counts.unneeded, 'unneeded call')} in {runs}:", *with_commas([*told, *more])]
 
 
 def with_commas(parts: Sequence[str]) -> list[str]:

@@ -48,7 +48,7 @@ from pytest_sopbench._core.model.trajectory import (
     ExpectedCall,
     Trajectory,
     trajectory_of,
-    unneeded_steps,
+    unneeded_calls,
 )
 from pytest_sopbench._core.trajectory.match import match_trajectory, unmade_calls
 from pytest_sopbench._core.values.json import JsonValue
@@ -232,7 +232,7 @@ def with_procedure(
     return replace(
         verdict,
         departure=f"step {found.step}: {found.why}" if found else "",
-        unneeded=len(unneeded_steps(made, expected)),
+        unneeded=unneeded_calls(made, expected),
         unmade=tuple(_unmade(expected, made)),
     )
 

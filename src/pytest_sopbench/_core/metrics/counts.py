@@ -182,13 +182,17 @@ class Amount:
 class UnneededCounts:
     """Calls of the runs whose task has expected calls, and those to tools that none of these name.
 
-    `affected` are the runs with at least one such call.
+    `affected` are the runs with at least one such call, and `by_tool` counts the calls of each.
     """
 
     runs: int = 0
     calls: int = 0
-    unneeded: int = 0
     affected: int = 0
+    by_tool: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def unneeded(self) -> int:
+        return sum(self.by_tool.values())
 
     @property
     def rate(self) -> float | None:
@@ -204,8 +208,8 @@ class UnneededCounts:
         return UnneededCounts(
             runs=self.runs + other.runs,
             calls=self.calls + other.calls,
-            unneeded=self.unneeded + other.unneeded,
             affected=self.affected + other.affected,
+            by_tool=added(self.by_tool, other.by_tool),
         )
 
 
@@ -731,6 +735,6 @@ class ProcedureTally:
             self.unneeded += UnneededCounts(
                 runs=1,
                 calls=len(record.calls),
-                unneeded=record.unneeded,
-                affected=record.unneeded > 0,
+                affected=bool(record.unneeded),
+                by_tool=record.unneeded,
             )

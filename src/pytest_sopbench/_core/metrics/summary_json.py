@@ -63,7 +63,7 @@ def summary_to_json(summary: Summary) -> dict[str, Any]:
         "rules": [asdict(one) for one in summary.rules],
         "contract": asdict(summary.contract),
         "grounded": asdict(summary.grounded),
-        "unneeded": asdict(summary.unneeded),
+        "unneeded": {**asdict(summary.unneeded), "unneeded": summary.unneeded.unneeded},
         **({"wrong_states": summary.wrong_states} if summary.wrong_states else {}),
         **({"unmade": asdict(summary.unmade)} if summary.unmade.runs else {}),
         **({"documents": documents_to_json(summary.documents)} if summary.documents.runs else {}),
@@ -111,7 +111,7 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
             rules=tuple(_rule_from(one) for one in data["rules"]),
             contract=ContractTally(**data["contract"]),
             grounded=GroundedCounts(**data["grounded"]),
-            unneeded=UnneededCounts(**data["unneeded"]),
+            unneeded=_unneeded_from(data["unneeded"]),
             wrong_states=data.get("wrong_states", 0),
             unmade=UnmadeCounts(**data.get("unmade", {})),
             documents=documents_from_json(data["documents"])
@@ -127,6 +127,10 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
     except (KeyError, TypeError, AttributeError) as fault:
         msg = f"a summary with missing or unknown keys: {fault}"
         raise ValueError(msg) from fault
+
+
+def _unneeded_from(data: Mapping[str, Any]) -> UnneededCounts:
+    return UnneededCounts(**{name: one for name, one in data.items() if name != "unneeded"})
 
 
 def total_to_json(total: Total) -> dict[str, Any]:

@@ -6,6 +6,7 @@ may begin, before it ends; where it is 0 throughout, each call ended before the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
@@ -106,10 +107,10 @@ def expected_calls(forms: CallForms) -> tuple[ExpectedCall, ...]:
     return tuple(read)
 
 
-def unneeded_steps(actual: Trajectory, expected: Iterable[ExpectedCall]) -> tuple[int, ...]:
-    """Return the steps, from 1, that call a tool which no expected call names."""
+def unneeded_calls(actual: Trajectory, expected: Iterable[ExpectedCall]) -> Mapping[str, int]:
+    """Return how often each tool was called that no expected call names."""
     needed = {call.name for call in expected}
-    return tuple(step for step, call in enumerate(actual, start=1) if call.name not in needed)
+    return Counter(call.name for call in actual if call.name not in needed)
 
 
 def _group(place: int, forms: list[CallForm]) -> Iterator[ExpectedCall]:

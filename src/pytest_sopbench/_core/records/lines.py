@@ -183,7 +183,7 @@ _RUN: Final[Keys] = {
     "contract": maybe(word(RuleState)),
     "grounded": maybe(FLAG),
     "trajectory": maybe(part(TrajectoryCheck, {"held": FLAG, "departure": TEXT})),
-    "unneeded": maybe(COUNT),
+    "unneeded": maybe(cs.dict_schema(TEXT, COUNT)),
     "trace": TEXT,
     "notes": TEXTS,
     "document": part(DocumentRecord, _DOCUMENT),

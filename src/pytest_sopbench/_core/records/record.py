@@ -130,7 +130,8 @@ class RunRecord:
         contract: what the rules come to.
         grounded: whether every required tool succeeded.
         trajectory: whether exactly the expected calls were made; `None` where none are expected.
-        unneeded: calls of tools that no expected call names; `None` where none are expected.
+        unneeded: how often each tool was called that no expected call names; `None` where none
+            are expected.
         unmade: the expected calls that were not made, in any order, by `tool` or `tool.argument`;
             `None` likewise.
         state: what the calls changed in the run's world; `None` where that is not known.
@@ -165,7 +166,7 @@ class RunRecord:
     contract: RuleState | None = None
     grounded: bool | None = None
     trajectory: TrajectoryCheck | None = None
-    unneeded: int | None = None
+    unneeded: Mapping[str, int] | None = None
     trace: str = ""
     notes: tuple[str, ...] = ()
     document: DocumentRecord | None = None

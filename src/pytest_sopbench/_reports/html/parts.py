@@ -49,6 +49,7 @@ from pytest_sopbench._reports.text import (
     of_runs,
     seconds,
     unavailable,
+    unneeded_words,
     value_text,
 )
 
@@ -414,6 +415,11 @@ def _procedure(summary: Summary, was: Summary | None) -> Iterator[Fact]:
             "expected calls",
             lambda one: as_percent(METRICS["expected_calls"].rate(one)),
             f"all made in {summary.unmade.made} of {counted(summary.unmade.runs, 'run')}",
+        ),
+        (
+            "unneeded calls",
+            lambda one: str(one.unneeded.unneeded) if one.unneeded.affected else NOT_AVAILABLE,
+            " ".join(unneeded_words(summary)),
         ),
         (
             "contract",

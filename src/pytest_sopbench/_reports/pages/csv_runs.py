@@ -94,6 +94,8 @@ def _columns(page: SessionPage) -> Mapping[str, Column]:
         "rules_broken": lambda one: _listed(found.id for found in one.rules if found.broken),
         "rules_forgiven": lambda one: _listed(page.forgiven.broken_rules(one)),
         "calls": lambda one: len(one.calls),
+        "unneeded_calls": lambda one: None if one.unneeded is None else sum(one.unneeded.values()),
+        "unneeded_tools": lambda one: _listed(one.unneeded or ()),
         "duration_s": attrgetter("duration_s"),
         **{name: attrgetter(f"usage.{name}") for name in COUNTS},
         "model": attrgetter("usage.model"),

@@ -43,6 +43,7 @@ from pytest_sopbench._reports.text import (
     seconds,
     tokens_text,
     unavailable,
+    unneeded_words,
     value_text,
     with_commas,
     wrong_parts,
@@ -168,10 +169,6 @@ def _call_parts(summary: Summary) -> Iterator[str]:
     yield f"tool accuracy {as_percent(summary.tool_accuracy)}"
     if summary.without_calls:
         yield f"no call in {counted(summary.without_calls, 'run')}"
-    unneeded = summary.unneeded
-    if unneeded.unneeded:
-        calls_of = counted(unneeded.unneeded, "unneeded call")
-        yield f"{calls_of} in {unneeded.affected} of {counted(unneeded.runs, 'run')}"
 
 
 def expected_call_lines(summary: Summary) -> Iterator[str]:
@@ -191,6 +188,14 @@ def expected_call_lines(summary: Summary) -> Iterator[str]:
         more = [f"{len(worst) - WORST} more"] if len(worst) > WORST else []
         parts = with_commas([f"first to differ: {told[0]}", *told[1:], *more])
     yield from packed(f"{'calls':<{LABEL}}{first}", parts, gap=" ", indent=LABEL)
+
+
+def unneeded_lines(summary: Summary) -> Iterator[str]:
+    """Yield how often tools were called that no expected call names, and which ones."""
+    if summary.unneeded.affected:
+        calls, *tools = unneeded_words(summary)
+        label = "" if summary.unmade.runs else "calls"
+        yield from packed(f"{label:<{LABEL}}{calls}", tools, gap=" ", indent=LABEL)
 
 
 # What a run took: time, calls, tokens and money.
@@ -598,6 +603,7 @@ def domain_lines(
     yield from procedure_lines(summary) if is_closer else ()
     yield from silence_lines(summary)
     yield from expected_call_lines(summary)
+    yield from unneeded_lines(summary)
     yield from trial_lines(summary)
     yield from disagreement_lines(disagreeing)
     yield from _wrong_lines(summary)
@@ -640,6 +646,7 @@ def total_lines(agent: str, total: Total, *, verbosity: int = 0, named: str = ""
     yield from procedure_lines(pooled) if is_closer else ()
     yield from silence_lines(pooled)
     yield from expected_call_lines(pooled)
+    yield from unneeded_lines(pooled)
     yield from trial_lines(pooled)
     yield from contract_lines(pooled, verbosity=verbosity)
     yield from all_lines(pooled) if is_closer else known_lines(pooled)
