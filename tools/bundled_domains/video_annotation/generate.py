@@ -125,7 +125,12 @@ class Desk:
         twist = self._twists[one]
         if not twist.met(row, here.answer["final_status"]):
             return False
-        return twist.plain or here != outcome(self._row(seed, chosen, one))
+        if twist.plain:
+            return True
+        there = outcome(self._row(seed, chosen, one))
+        if twist.decides:
+            return bool(here.answer["final_status"] != there.answer["final_status"])
+        return here != there
 
 
 def rows() -> list[Row]:

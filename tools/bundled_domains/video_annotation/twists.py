@@ -26,6 +26,7 @@ class Twist:
         put: changes a plan.
         instead: puts there what it is told apart from; without it, nothing.
         kind: the projects and the lights for which there is such a thing.
+        decides: it matters only if the status would be another.
         plain: whether the row without it says nothing; it matters wherever it is met.
         met: what a row and its status have to be, beside that.
     """
@@ -34,7 +35,8 @@ class Twist:
     put: Put
     instead: Put = lambda _, __: None
     rows: int = 2
-    kind: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    kind: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    decides: bool = False
     plain: bool = False
     met: Callable[[Row, str], bool] = lambda _, __: True
 
@@ -92,12 +94,11 @@ def _clips() -> Iterator[Twist]:
         cells(sides=(1080, 1920)),
         kind={"project": KITE},
     )
-    low = cells(sides=(720, 1280), upright=True)
-    kind = {"project": ("HERON", "PLOVER")}
-    yield Twist(
-        tag="upright", put=cells(sides=(719, 1280), upright=True), instead=low, kind=kind, rows=3
-    )
-    yield Twist(tag="boundary-side", put=low, instead=cells(sides=(719, 1280)), kind=kind)
+    low, lower = (cells(sides=(side, 1280), upright=True) for side in (720, 719))
+    for project in ("HERON", "PLOVER"):
+        kind = {"project": (project,)}
+        yield Twist(tag="upright", put=lower, instead=low, kind=kind)
+        yield Twist(tag="boundary-side", put=low, instead=lower, kind=kind)
     for projects, frames in ((("KITE", "HERON"), 200), (PLOVER, 300)):
         yield from sides(
             "boundary-length",
@@ -231,8 +232,6 @@ def _pair(first: Plan, second: Plan) -> Put:
 
 
 def _runs() -> Iterator[Twist]:
-    yield Twist(tag="no-run", put=_all_runs(state="running"), rows=1)
-    yield Twist(tag="no-run", put=cells(runs=[]))
     yield Twist(
         tag="run-not-finished",
         put=tempting(state="running"),
@@ -282,6 +281,8 @@ def _runs() -> Iterator[Twist]:
         instead=_pair(new | {"number": 940}, new | {"number": 950}),
         rows=3,
     )
+    yield Twist(tag="no-run", put=_all_runs(state="running"), rows=2)
+    yield Twist(tag="no-run", put=cells(runs=[]), rows=1)
 
 
 # --- cutting -----------------------------------------------------------------------------------
@@ -369,7 +370,7 @@ def _bench() -> Iterator[Twist]:
     )
 
 
-def _class(name: str, permille: int, instances: int) -> Put:
+def _class(name: str, permille: float, instances: int) -> Put:
     return lambda _, plan: plan["classes"].__setitem__(name, [permille, instances])
 
 
@@ -548,7 +549,7 @@ def _exactly(tenths: int, *, more: int = 0) -> Put:
         human = tenths // 10 + dice.between(-2, 2)
         machine = 3 * tenths - 20 * human
         for name in plan["classes"]:
-            _class(name, machine + more / 10, dice.between(6, 60))(dice, plan)  # type: ignore[arg-type]
+            _class(name, machine + more / 10, dice.between(6, 60))(dice, plan)
         plan["edge"] = dice.between(11, 24) / 10
         for one in plan["reviews"]:
             one["mark"] = None if one["mark"] is None else human
@@ -563,8 +564,9 @@ def _scores() -> Iterator[Twist]:
             _exactly(limit - 1),
             _exactly(limit),
             kind={"project": (project,)},
+            decides=True,
         )
-    yield from sides("boundary-rework", _exactly(719), _exactly(720))
+    yield from sides("boundary-rework", _exactly(719), _exactly(720), decides=True)
     for project, limit in RELEASED.items():
         yield Twist(
             tag="half-a-tenth",
@@ -633,7 +635,8 @@ def _tags() -> Iterator[Twist]:
         instead=_earlier("privacy", same=False),
         rows=3,
     )
-    yield Twist(tag="no-tag", put=noted("unlike"), instead=noted("privacy"), rows=5)
+    yield Twist(tag="late-tag", put=noted("late"), instead=noted("privacy"), rows=4)
+    yield Twist(tag="no-tag", put=noted("unlike"), instead=noted("privacy"), rows=4)
     yield Twist(
         tag="closed-track",
         put=both(noted("privacy"), _crew("track")),

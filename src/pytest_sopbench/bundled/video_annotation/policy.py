@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from pytest_sopbench.errors import ToolError
 
 NO_FILE = "NO FILE"
+WAITING, REFUSED = "WAITING", "REFUSED"
 CONTAINERS = {"MP4", "MKV"}  # clause 8
 PLOVER_CONTAINERS = {"MP4", "MKV", "MOV"}
 SHORTER_SIDE = {"KITE": 1080, "HERON": 720, "PLOVER": 720}  # clause 9
@@ -44,9 +45,8 @@ Row: TypeAlias = Mapping[str, Any]
 class EndedError(Exception):
     """A ticket is over before the reviews are in; it carries the answer."""
 
-    def __init__(self, *entries: str) -> None:
-        super().__init__(*entries)
-        self.answer = answer(*entries)
+    def __init__(self, status: str, boxes: str = NO_FILE, mask: str = NO_FILE) -> None:
+        self.answer = answer(status, boxes, mask)
 
 
 def decide(ticket: Row, call: Call) -> dict[str, Any]:
@@ -61,9 +61,9 @@ def worked(ticket: Row, call: Call) -> dict[str, Any]:
     """Everybody is asked in turn: clause 3."""
     manifest = told(call, "get_clip_manifest", clip_id=ticket["clip_id"])
     if manifest is None:
-        raise EndedError("WAITING")
+        raise EndedError(WAITING)
     if not is_a_clip(ticket, manifest):
-        raise EndedError("REFUSED")
+        raise EndedError(REFUSED)
     stale = is_stale(ticket, manifest, call)
     run = chosen_run(ticket, manifest, call)
     boxes = run["boxes_file"]
@@ -92,7 +92,7 @@ def answer(
 def filed(status: str, boxes: str, mask: str, tenths: int) -> dict[str, Any]:
     """Clause 37, for what is entered in the register."""
     if status == "WITHHELD":
-        return answer(status)
+        return answer(status, tenths=tenths)
     return answer(status, boxes, NO_FILE if status == "REWORK" else mask, tenths)
 
 
@@ -108,7 +108,7 @@ def entered(ticket: Row, found: dict[str, Any], call: Call) -> dict[str, Any]:
         score_tenths=round(found["review_score"] * 10),
     )
     if register["entry"] == "frozen" and status != "WITHHELD":
-        return found | {"final_status": "WAITING"}
+        return found | {"final_status": WAITING}
     return found
 
 
@@ -149,11 +149,11 @@ def is_stale(ticket: Row, manifest: Row, call: Call) -> bool:
     rig, day = manifest["rig_id"], manifest["recorded_on"]
     report = told(call, "get_sync_report", rig_id=rig, recorded_on=day)
     if report is None:
-        raise EndedError("WAITING")
+        raise EndedError(WAITING)
     needed = needed_sensors(ticket)
     in_step = [sensor for sensor in report["sensors"] if is_in_step(sensor)]
     if needed - kinds(in_step):
-        raise EndedError("REFUSED")
+        raise EndedError(REFUSED)
     fresh = kinds([sensor for sensor in in_step if is_fresh(sensor, day)])
     return bool((needed & CALIBRATED) - fresh)
 
@@ -195,8 +195,9 @@ def chosen_run(ticket: Row, manifest: Row, call: Call) -> Row:
         and percent(run["frames_done"], manifest["frames"]) >= DONE_PERCENT
     ]
     if not usable:
-        raise EndedError("WAITING")
-    return dict(max(usable, key=lambda run: (sets.index(run["label_set"]), *by_version(run))))
+        raise EndedError(WAITING)
+    best: Row = max(usable, key=lambda run: (sets.index(run["label_set"]), *by_version(run)))
+    return best
 
 
 def by_version(run: Row) -> tuple[list[int], str, int]:
@@ -229,7 +230,7 @@ def cut(ticket: Row, run: Row, call: Call) -> str:
     elif found["outcome"] == "too_large" and profile != "plain":
         found = attempt(2, "plain")
     if found["outcome"] != "done":
-        raise EndedError("WAITING", boxes)
+        raise EndedError(WAITING, boxes)
     return str(found["mask_file"])
 
 
@@ -241,7 +242,7 @@ def measurement(ticket: Row, boxes: str, mask: str, call: Call) -> Row:
             break
         if measured["measured_on"] == ticket["desk_day"]:
             return dict(measured)
-    raise EndedError("WAITING", boxes, mask)
+    raise EndedError(WAITING, boxes, mask)
 
 
 def latest(reviews: Sequence[Row]) -> list[Row]:
