@@ -22,7 +22,9 @@ LIGHTS = ("day", "day", "dusk", "night", "night")
 SETS = {"KITE": "street-21", "HERON": "street-21", "PLOVER": "highway-8"}
 OTHER_SETS = ("street-9", "street-14", "highway-8", "street-21", "yard-3")
 OFFSETS: Mapping[str, int] = POLICY["OFFSET_MS"] | {"camera": 1, "imu": 60}
-RELEASED: Mapping[str, int] = POLICY["RELEASED_TENTHS"]
+RELEASED: Mapping[str, int] = {
+    project: round(10 * limit) for project, limit in POLICY["RELEASED_FROM"].items()
+}
 FIRST_DAY, DAYS = date(2026, 1, 12), 240
 MANIFEST = (
     "container",

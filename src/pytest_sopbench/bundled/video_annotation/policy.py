@@ -15,8 +15,8 @@ NO_FILE = "NO FILE"
 WAITING, REFUSED = "WAITING", "REFUSED"
 CONTAINERS = {"MP4", "MKV"}  # clause 8
 PLOVER_CONTAINERS = {"MP4", "MKV", "MOV"}
-SHORTER_SIDE = {"KITE": 1080, "HERON": 720, "PLOVER": 720}  # clause 9
-SECONDS, PLOVER_SECONDS = 8, 12  # clause 10
+SHORTER_SIDE = {"KITE": 1080, "HERON": 720, "PLOVER": 720}  # clauses 5 and 9
+SECONDS, PLOVER_SECONDS = 8, 12  # clauses 5 and 10
 DROPPED_PERCENT, DROPPED_PERCENT_AT_NIGHT = 2, 3  # clause 11
 SENSORS = {"KITE": {"lidar", "radar"}, "HERON": {"lidar"}, "PLOVER": {"lidar", "gnss"}}
 OFFSET_MS = {"lidar": 20, "radar": 40, "gnss": 100}  # clause 14
@@ -31,12 +31,12 @@ DENSE_OBJECTS = 12  # clause 20
 WEIGHTS = {"vehicle": 2, "person": 3, "cyclist": 3, "sign": 1}  # clause 25
 FEWEST_INSTANCES = 5
 SHARP_EDGE, EDGE_STEP, MOST_FOR_EDGES = 2, Fraction("0.5"), 5  # clause 26
-PART_SEEN = 10  # clause 28
-VOICES, KITE_VOICES, LEAD_VOICES = 2, 3, 2  # clause 31
+SEEN_PERCENT = 10  # clause 28
+VOICES, KITE_VOICES, LEAD_VOICES = 2, 3, 2  # clauses 5 and 31
 WIDEST_GAP = 20  # clause 32
 HUMAN_WEIGHT = 2  # clause 33
-REWORK_TENTHS, PERSON_PERCENT, REDO_VOICES = 720, 60, 2
-RELEASED_TENTHS = {"KITE": 880, "HERON": 800, "PLOVER": 840}  # clause 34
+REWORK_BELOW, PERSON_PERCENT, REDO_VOICES = 72.0, 60, 2
+RELEASED_FROM = {"KITE": 88.0, "HERON": 80.0, "PLOVER": 84.0}  # clauses 5 and 34
 
 Call: TypeAlias = Callable[..., Any]
 Row: TypeAlias = Mapping[str, Any]
@@ -268,10 +268,12 @@ def judged(
         return "UNSETTLED", in_tenths(machine)
 
     tenths = in_tenths((machine + HUMAN_WEIGHT * human) / (1 + HUMAN_WEIGHT))
+    score = points(tenths)
     redo = voices(tagged(counting, "[redo]")) >= REDO_VOICES
-    if tenths < REWORK_TENTHS or overlaps.get("person", PERSON_PERCENT) < PERSON_PERCENT or redo:
+    poor_persons = overlaps.get("person", PERSON_PERCENT) < PERSON_PERCENT
+    if score < exact(REWORK_BELOW) or poor_persons or redo:
         return "REWORK", tenths
-    limited = stale or tenths < RELEASED_TENTHS[ticket["project"]]
+    limited = stale or score < exact(RELEASED_FROM[ticket["project"]])
     return ("LIMITED" if limited else "RELEASED"), tenths
 
 
@@ -302,7 +304,7 @@ def counts(ticket: Row, manifest: Row, review: Row) -> bool:
     """Clause 28."""
     if review["grade"] == "trainee" and ticket["project"] != "HERON":
         return False
-    enough = review["frames_seen"] * PART_SEEN >= manifest["frames"]
+    enough = percent(review["frames_seen"], manifest["frames"]) >= SEEN_PERCENT
     return enough and review["mark"] is not None
 
 
@@ -325,3 +327,8 @@ def human_score(reviews: Sequence[Row]) -> Fraction | None:
 def in_tenths(score: Fraction) -> int:
     """Clause 33: half of a tenth goes up."""
     return floor(score * 10 + Fraction(1, 2))
+
+
+def points(tenths: int) -> Fraction:
+    """A score as it is handed back."""
+    return Fraction(tenths, 10)
