@@ -213,6 +213,11 @@ def warehouse_package_inspection() -> PlainDomain:
 
 
 @pytest.fixture
+def video_annotation() -> PlainDomain:
+    return read(BUNDLED / "video_annotation")
+
+
+@pytest.fixture
 def tools_of() -> Callable[[PlainDomain, Mapping[str, Any]], PlainTools]:
     def make(domain: PlainDomain, row: Mapping[str, Any]) -> PlainTools:
         return PlainTools(answer=answers_in(domain.folder)(domain.metadata["tools"], row))
