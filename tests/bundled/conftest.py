@@ -246,6 +246,16 @@ def warehouse_package_inspection() -> PlainDomain:
 
 
 @pytest.fixture
+def referral_abuse_detection_v1() -> PlainDomain:
+    return read(BUNDLED / "referral_abuse_detection_v1")
+
+
+@pytest.fixture
+def referral_abuse_detection_v2() -> PlainDomain:
+    return read(BUNDLED / "referral_abuse_detection_v2")
+
+
+@pytest.fixture
 def tools_of() -> Callable[[PlainDomain, Mapping[str, Any]], PlainTools]:
     def make(domain: PlainDomain, row: Mapping[str, Any]) -> PlainTools:
         return PlainTools(answer=answers_in(domain.folder)(domain.metadata["tools"], row))
