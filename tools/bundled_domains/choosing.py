@@ -19,7 +19,7 @@ from bundled_domains.referrals import Desk
 
 from pytest_sopbench._audit.observing.mutating import Change, changes_of, decide_of
 
-DRAFTS = 1_500
+DRAFTS = 2_000
 ROWS = 200
 FEWEST_LOST, FEWEST_TAGGED = 3, 5
 ENOUGH = 12
