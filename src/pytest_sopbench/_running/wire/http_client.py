@@ -91,7 +91,14 @@ async def _sent(request: Outgoing, url: str) -> Reply:
         async with asyncio.timeout(_CONNECTS_WITHIN):
             reader, writer = await asyncio.open_connection(parts.hostname, port, ssl=context)
     except (OSError, TimeoutError) as fault:
-        msg = f"the agent at {parts.netloc} cannot be reached: {fault or type(fault).__name__}"
+        why = f"{fault or type(fault).__name__}"
+        if isinstance(fault, ConnectionRefusedError):
+            why = "nobody listens there: start the service first"
+        elif isinstance(fault, TimeoutError) and is_tls:
+            why = f"no TLS within {_CONNECTS_WITHIN:g} s; is it http://?"
+        elif isinstance(fault, TimeoutError):
+            why = f"no connection within {_CONNECTS_WITHIN:g} s"
+        msg = f"the agent at {parts.netloc} cannot be reached: {why}"
         raise AgentAwayError(msg) from None
     try:
         return await _exchanged(request, url, reader, writer)
