@@ -3,10 +3,12 @@
     python benchmarks/wire.py [CALLS]
     python benchmarks/wire.py domain
 
-With `domain` the reference policy makes all runs of a domain as a client of MCP, by both eras of
-the protocol, 32 at a time, and is held against itself in process. Else one connection has one call
-in flight; the server has a thread of its own, the client is this one. Told is the median. What is
-to hold: at most 2 ms by HTTP, and 3 ms by MCP, on a machine that does nothing else.
+With `domain` the reference policy makes all runs of a domain as a service that calls its tools by
+HTTP and by both eras of MCP, 32 at a time and in eight processes, and is held against itself in
+process. Else one connection has one call
+in flight. The server is in this process, as in a session, and the client in one of its own, as an
+agent is: in one process they would wait for the same interpreter. Told is the median. What is to
+hold: at most 2 ms by HTTP, and 3 ms by MCP, on a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from http.client import HTTPConnection
+from itertools import product
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -31,12 +34,19 @@ from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._running.tools.facade import Tools
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
-from pytest_sopbench._running.wire.server import Address, Door, ToolServer
+from pytest_sopbench._running.wire.server import Address, ToolServer
 
 FOLDER = Path(pytest_sopbench.__file__).parent / "bundled" / "dangerous_goods"
-SERVICE = Path(__file__).parents[1] / "tests" / "wire_agents" / "mcp_service.py"
+AGENTS = Path(__file__).parents[1] / "tests" / "wire_agents"
+SERVICES = {
+    "HTTP": [sys.executable, AGENTS / "service.py"],
+    "MCP": [sys.executable, AGENTS / "mcp_service.py", "auto"],
+    "MCP, before 2026": [sys.executable, AGENTS / "mcp_service.py", "legacy"],
+}
+TOGETHER = ("--sop-concurrency=32", "-n8")
 TOOL = "calculate_sds_label_score"
 LIMITS = {"HTTP": 2.0, "MCP": 3.0, "MCP, before 2026": 3.0}
+WAYS = {"HTTP": "http", "MCP": "auto", "MCP, before 2026": "legacy"}
 
 
 def main(calls: int) -> None:
@@ -51,11 +61,13 @@ def main(calls: int) -> None:
 
     tools = opened()
     inside = measured(lambda: tools.call(TOOL, **arguments), calls)
-    spent = {
-        "HTTP": by_http(server.open(opened()), arguments, calls),
-        "MCP": asyncio.run(by_mcp(server.open(opened()), "auto", arguments, calls)),
-        "MCP, before 2026": asyncio.run(by_mcp(server.open(opened()), "legacy", arguments, calls)),
-    }
+    spent: dict[str, float] = {}
+    for name, way in WAYS.items():
+        door = server.open(opened())
+        url = door.call if way == "http" else door.mcp
+        command = [sys.executable, __file__, "client", way, url, json.dumps(arguments), str(calls)]
+        told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        spent[name] = float(told.stdout)
     print(f"in process        {inside * 1000:8.3f} ms")
     for name, seconds in spent.items():
         limit = LIMITS[name]
@@ -77,9 +89,17 @@ KEPT: list[object] = []
 """Toolboxes: their tools lead to them by weak references."""
 
 
-def by_http(door: Door, arguments: dict[str, object], calls: int) -> float:
+def client(way: str, url: str, arguments: dict[str, object], calls: int) -> None:
+    """Print the seconds of a call, in a process of its own."""
+    if way == "http":
+        print(by_http(url, arguments, calls))
+    else:
+        print(asyncio.run(by_mcp(url, way, arguments, calls)))
+
+
+def by_http(url: str, arguments: dict[str, object], calls: int) -> float:
     """Return the seconds of a call over one connection."""
-    parts = urlsplit(door.call)
+    parts = urlsplit(url)
     connection = HTTPConnection(parts.hostname or "", parts.port)
     body = json.dumps(arguments)
 
@@ -92,10 +112,10 @@ def by_http(door: Door, arguments: dict[str, object], calls: int) -> float:
     return measured(call, calls)
 
 
-async def by_mcp(door: Door, mode: str, arguments: dict[str, object], calls: int) -> float:
+async def by_mcp(url: str, mode: str, arguments: dict[str, object], calls: int) -> float:
     """Return the seconds of a call by the official client."""
     spent: list[float] = []
-    async with Client(door.mcp, mode=mode) as client:
+    async with Client(url, mode=mode) as client:
         for _ in range(calls):
             began = time.perf_counter()
             result = await client.call_tool(TOOL, arguments)
@@ -121,28 +141,29 @@ def middle(spent: Sequence[float]) -> float:
 
 
 def whole_domain() -> None:
-    """Print how many runs of a domain are the same by MCP as in process."""
+    """Print how many runs of a domain are the same elsewhere as in process."""
     with TemporaryDirectory() as folder:
-        inside = procedures(Path(folder), "reference-policy")
-        for mode in ("auto", "legacy"):
+        inside = procedures(Path(folder), "reference-policy", TOGETHER[0])
+        for (name, command), words in product(SERVICES.items(), TOGETHER):
             began = time.perf_counter()
-            command = [sys.executable, SERVICE, mode]
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as service:
                 port = next(iter(service.stdout or ())).strip()
                 try:
-                    elsewhere = procedures(Path(folder), f"http://127.0.0.1:{port}/run")
+                    elsewhere = procedures(Path(folder), f"http://127.0.0.1:{port}/run", words)
                 finally:
                     service.kill()
             same = sum(run == elsewhere.get(task) for task, run in inside.items())
             seconds = time.perf_counter() - began
-            print(f"MCP, {mode:6} {same} of {len(inside)} runs are the same   {seconds:.0f} s")
+            print(
+                f"{name:17} {words:20} {same} of {len(inside)} runs are the same   {seconds:.0f} s"
+            )
 
 
-def procedures(folder: Path, agent: str) -> dict[str, object]:
+def procedures(folder: Path, agent: str, words: str) -> dict[str, object]:
     """Return what an agent does on each task, and what is made of it."""
     saved = folder / "session.jsonl"
     saved.unlink(missing_ok=True)
-    options = ("--sop-concurrency=32", "--sop-save=./session.jsonl", "--tb=no", "-q")
+    options = (words, "--sop-save=./session.jsonl", "--tb=no", "-q")
     command = (sys.executable, "-m", "pytest", "--sop-domain=dangerous_goods", f"--agent={agent}")
     subprocess.run([*command, *options], cwd=folder, check=False, stdout=subprocess.DEVNULL)
     runs = [one for line in saved.open("rb") if (one := json.loads(line)).get("type") == "run"]
@@ -159,5 +180,7 @@ def procedures(folder: Path, agent: str) -> dict[str, object]:
 if __name__ == "__main__":
     if sys.argv[1:] == ["domain"]:
         whole_domain()
+    elif sys.argv[1:2] == ["client"]:
+        client(sys.argv[2], sys.argv[3], json.loads(sys.argv[4]), int(sys.argv[5]))
     else:
         main(int(sys.argv[1]) if len(sys.argv) > 1 else 300)

@@ -139,6 +139,7 @@ USAGES = st.builds(
             id="model",
         ),
         pytest.param({"model": 7, "cached_tokens": -1, "reasoning_tokens": True}, Usage(), id="no"),
+        pytest.param({"input_tokens": 10**400, "cost_usd": 1e308}, Usage(), id="without end"),
     ],
 )
 def test_usage_is_read_as_clients_write_it(told: dict[str, Any], read: Usage) -> None:

@@ -309,3 +309,32 @@ def test_where_threads_run_out_runs_wait_or_end_as_errors_with_the_reason(
 
     assert status == result.ret
     result.stdout.fnmatch_lines([line])
+
+
+@pytest.mark.usefixtures("lab")
+def test_runs_that_end_beside_the_one_that_ends_the_session_are_no_fault_of_the_disk(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    """All six time out at once, and the first of them is told of while the disk is slow."""
+    pytester.makepyfile(hanging=HANGING)
+    pytester.makeconftest(
+        """
+        import time
+        from pytest_sopbench._sessions.journal import Journal
+
+        end = Journal.end
+
+        def slow(*given):
+            time.sleep(0.04)
+            end(*given)
+
+        Journal.end = slow
+        """
+    )
+
+    result = pytester.runpytest_subprocess(
+        LAB, "--sop-agent=hanging:later", "-x", "--sop-concurrency=6", "--sop-timeout=1", *workers
+    )
+
+    result.stdout.no_fnmatch_line("*cannot be used*")
+    result.stdout.fnmatch_lines(["*stopping after 1 failures*"])

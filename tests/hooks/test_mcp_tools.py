@@ -125,8 +125,20 @@ def test_a_server_that_is_killed_in_the_middle_makes_every_later_run_unavailable
     made = len(workers) + 1
     outcomes = sorted(saved().outcomes.values())
     assert ["correct"] * made + ["unavailable"] * (6 - made) == outcomes
-    result.stdout.fnmatch_lines(["*Unavailable: the MCP server*has ended with status -9*"])
+    result.stdout.fnmatch_lines(["*McpServerGoneError: the MCP server*has ended with status -9*"])
     wait_for_end([*servers(lab), int((lab / "children.txt").read_text())])
+
+
+def test_a_server_that_is_gone_is_no_provider_that_is_away(
+    pytester: pytest.Pytester, lab: Path
+) -> None:
+    serve_by_mcp(lab, "die-after=0")
+
+    result = pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right")
+
+    said = f"{result.stdout}{result.stderr}"
+    assert "the tools of the domain come from an MCP server, which is gone" in said
+    assert "rate limit" not in said
 
 
 def test_a_call_that_is_never_answered_is_bounded_by_the_time_limit_of_its_run(

@@ -22,6 +22,8 @@ DOMAIN = "--sop-domain=dangerous_goods"
 IN_PROCESS: list[Any] = []
 """What the reference policy does in this process, on each task."""
 
+IN_FLIGHT = [("--sop-concurrency=32",), ("-n2", "--sop-sample=64")]
+
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., tuple[str, subprocess.Popen[str]]]]:
@@ -91,16 +93,18 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
             IN_PROCESS.extend(procedure(one) for one in runs)
         return IN_PROCESS
 
-    @pytest.mark.parametrize("words", [["--sop-concurrency=32"], ["-n2"]], ids=["flight", "n2"])
+    # `benchmarks/wire.py` makes all runs in several processes.
+    @pytest.mark.parametrize("words", IN_FLIGHT, ids=["flight", "n2"])
     def test_as_a_service(
-        self, pytester: pytest.Pytester, serve: Any, in_process: list[Any], words: list[str]
+        self, pytester: pytest.Pytester, serve: Any, in_process: list[Any], words: tuple[str, ...]
     ) -> None:
         url, _ = serve("service.py")
 
         result, runs = session(pytester, f"--agent={url}/run", *words)
 
         assert 0 == result.ret
-        assert in_process == [procedure(one) for one in runs]
+        assert (64 if "-n2" in words else 327) == len(runs)
+        assert all(procedure(one) in in_process for one in runs)
         assert 30 == runs[0]["usage"]["input_tokens"]
 
     @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -118,20 +122,21 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
         assert 32 == len(runs)
         assert all(procedure(one) in in_process for one in runs)
 
-    @pytest.mark.parametrize("words", [["--sop-concurrency=32"], ["-n2"]], ids=["flight", "n2"])
+    @pytest.mark.parametrize("words", IN_FLIGHT, ids=["flight", "n2"])
     def test_as_one_child_of_many_runs(
-        self, pytester: pytest.Pytester, in_process: list[Any], words: list[str]
+        self, pytester: pytest.Pytester, in_process: list[Any], words: tuple[str, ...]
     ) -> None:
         result, runs = session(pytester, child("lines", "lines.py"), *words)
 
         assert 0 == result.ret
-        assert in_process == [procedure(one) for one in runs]
+        assert (64 if "-n2" in words else 327) == len(runs)
+        assert all(procedure(one) in in_process for one in runs)
 
     @pytest.mark.parametrize(
         ("kind", "words"),
         [
             pytest.param("lines", ("--sop-concurrency=32",), id="one-child"),
-            pytest.param("exec", ("--sop-sample=4", "--sop-concurrency=4"), id="a-child-each"),
+            pytest.param("exec", ("--sop-sample=2", "--sop-concurrency=2"), id="a-child-each"),
         ],
     )
     def test_as_a_program_of_node(
@@ -142,7 +147,7 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
         result, runs = session(pytester, agent, *words)
 
         assert 0 == result.ret
-        assert (327 if kind == "lines" else 4) == len(runs)
+        assert (327 if kind == "lines" else 2) == len(runs)
         assert all(procedure(one) in in_process for one in runs)
 
     @pytest.mark.parametrize(
@@ -155,13 +160,11 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
     def test_as_a_child_for_each_run(
         self, pytester: pytest.Pytester, in_process: list[Any], agent: tuple[str, ...]
     ) -> None:
-        words = ("--sop-sample=2", "--sop-concurrency=2")
-
-        result, runs = session(pytester, child("exec", *agent), *words)
+        result, runs = session(pytester, child("exec", *agent), "--sop-sample=1")
 
         assert 0 == result.ret
-        assert 2 == len(runs)
-        assert all(procedure(one) in in_process for one in runs)
+        assert 1 == len(runs)
+        assert procedure(runs[0]) in in_process
 
 
 TWO_EACH = ("--sop-sample=2", "--sop-concurrency=6")
@@ -199,7 +202,7 @@ def check_ends(runs: list[dict[str, Any]], expected: Ends) -> None:
 
 @pytest.mark.parametrize(
     ("expected", "limit"),
-    [pytest.param(SERVICES, 120, id="ends"), pytest.param(ENDLESS_SERVICES, 3, id="endless")],
+    [pytest.param(SERVICES, 120, id="ends"), pytest.param(ENDLESS_SERVICES, 1, id="endless")],
 )
 def test_what_a_service_does_is_told(
     pytester: pytest.Pytester, serve: Any, expected: Ends, limit: int
@@ -214,10 +217,14 @@ def test_what_a_service_does_is_told(
 
 
 def test_a_service_that_nobody_runs_is_unavailable(pytester: pytest.Pytester) -> None:
-    result, runs = session(pytester, "--agent=http://127.0.0.1:9/run", "--sop-sample=2")
+    result, runs = session(pytester, "--agent=http://127.0.0.1:9/run", "--sop-sample=5")
 
     assert 0 != result.ret
-    assert ["unavailable"] * 2 == [one["outcome"] for one in runs]
+    assert ["unavailable"] * 5 == [one["outcome"] for one in runs]
+    said = f"{result.stdout}{result.stderr}"
+    assert "AgentAwayError: the agent at 127.0.0.1:9 cannot be reached: nobody listens" in said
+    assert "the agent gave no answer: see that it runs" in said
+    assert "provider" not in said
 
 
 def test_a_run_that_is_over_takes_back_what_it_waits_for(
@@ -235,8 +242,18 @@ def test_a_tool_that_is_called_after_the_answer_is_gone(
     pytester: pytest.Pytester, serve: Any
 ) -> None:
     url, process = serve("evil.py")
-    slow = "def pytest_sessionfinish():\n    import time\n    time.sleep(1)\n"
-    pytester.makeconftest(slow)
+    # The session waits for the call that is made when the run is over.
+    pytester.makeconftest(
+        """
+        import pathlib, time
+
+        def pytest_sessionfinish():
+            for _ in range(6000):
+                if pathlib.Path("refused").exists():
+                    return
+                time.sleep(0.01)
+        """
+    )
 
     _, runs = session(pytester, f"--agent={url}/goes-on", "--sop-sample=1")
 
@@ -289,7 +306,7 @@ ENDLESS_CHILDREN: dict[str, Ends] = {
 
 @pytest.mark.parametrize(
     ("kinds", "limit"),
-    [pytest.param(CHILDREN, 120, id="ends"), pytest.param(ENDLESS_CHILDREN, 5, id="endless")],
+    [pytest.param(CHILDREN, 120, id="ends"), pytest.param(ENDLESS_CHILDREN, 2, id="endless")],
 )
 def test_what_a_child_does_is_told(
     pytester: pytest.Pytester, kinds: dict[str, Ends], limit: int
@@ -360,7 +377,7 @@ def test_the_fixture_serves_the_tools_of_a_task_to_any_client(pytester: pytest.P
 def test_no_child_is_left(pytester: pytest.Pytester, kind: str, what: str) -> None:
     agent = child(kind, "evil_child.py", what)
 
-    session(pytester, agent, "--sop-sample=2", "--sop-timeout=2")
+    session(pytester, agent, "--sop-sample=2", "--sop-concurrency=2", "--sop-timeout=2")
 
     assert [] == [*having(str(pytester.path))]
 

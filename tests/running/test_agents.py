@@ -473,6 +473,12 @@ def test_policies_may_be_given_by_who_knows_which_are_trusted(bench: Any) -> Non
         pytest.param(
             "./desk/warranty.py", "an agent is named by its module", "write desk.warranty:agent"
         ),
+        pytest.param(
+            "localhost:8080/run", "no module 'localhost'", "write http://localhost:8080/run"
+        ),
+        pytest.param("127.0.0.1:80", "no module '127'", "write http://127.0.0.1:80 if it"),
+        pytest.param("node agent.mjs", "no agent is registered", "write exec:node agent.mjs if"),
+        pytest.param("./agent.sh", "no agent is registered", "write exec:./agent.sh if"),
     ],
 )
 def test_a_spec_that_is_nearly_right_is_written_right(

@@ -387,6 +387,27 @@ def test_a_stopped_engine_keeps_what_has_ended_and_starts_nothing(flights: Any) 
     assert "the run is over" in late.get(timeout=SOON)
 
 
+def test_a_stopped_engine_lets_runs_be_told_of_that_are_ending(flights: Any) -> None:
+    """Several may time out at once, and one of them ends the session."""
+    telling, may_go_on = threading.Event(), threading.Event()
+
+    class Slow(Notes):
+        def ended(self, key: str, trace: Trace) -> None:
+            telling.set()
+            may_go_on.wait(SOON)
+            super().ended(key, trace)
+
+    slow = Slow()
+    engine = flights.engine(1, timeout=60.0, listener=slow)
+    engine.submit(flights.job("a", lambda: "done"))
+    telling.wait(SOON)
+    threading.Timer(0.05, may_go_on.set).start()
+
+    engine.stop(SOON)
+
+    assert ["a"] == slow.ended_keys
+
+
 def test_the_threads_of_a_stopped_engine_end(flights: Any) -> None:
     engine = flights.engine(8, timeout=60.0)
     before = set(threading.enumerate())

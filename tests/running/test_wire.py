@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from operator import le
 from pathlib import Path
 from shlex import quote
+from socket import create_connection
 from threading import Barrier, Event, Thread, active_count
 from typing import Any
 from urllib.parse import urlsplit
@@ -187,6 +188,141 @@ def test_a_secret_that_is_no_header_is_not_told(
     assert "Authorization" in trace.problem.message
 
 
+OUTPUT = b'{"output": {"shelf": "A"}}'
+
+
+def reply(body: bytes, kind: str = "application/json", *, length: int | None = None) -> bytes:
+    told = len(body) if length is None else length
+    return b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n%b" % (
+        kind.encode(),
+        told,
+        body,
+    )
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        pytest.param(reply(OUTPUT, length=500), "answered with no HTTP", id="length-too-long"),
+        pytest.param(reply(OUTPUT, length=10), "broken JSON", id="length-too-short"),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
+            "conflicting Content-Length",
+            id="two-lengths",
+        ),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nshelf",
+            "answered with no HTTP",
+            id="half-a-chunk",
+        ),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nX-Endless: " + b"x" * 1_000_000,
+            "answered with no HTTP",
+            id="endless-header",
+        ),
+        pytest.param(b"\x16\x03\x01" * 100, "answered with no HTTP", id="no-http"),
+        pytest.param(b"HTTP/1.1 204 No Content\r\n\r\n", "204 with nothing", id="204"),
+        pytest.param(reply(OUTPUT[:-1] + b', "notes": "\xff"}'), "not UTF-8", id="not-utf-8"),
+        pytest.param(reply(b"[" * 100_000), "broken JSON", id="deep"),
+        pytest.param(
+            reply(b"<html><shelf>A</shelf></html>", "application/xhtml+xml"), "HTML", id="xhtml"
+        ),
+        pytest.param(
+            reply(b"\n<!DOCTYPE html><shelf>A</shelf>", "text/plain"), "HTML", id="html-as-text"
+        ),
+    ],
+)
+def test_what_is_no_whole_answer_is_never_judged(run: Run, sent: bytes, said: str) -> None:
+    with serving(sent) as port:
+        trace = run(f"http://127.0.0.1:{port}/")
+
+    assert Ending.UNAVAILABLE is trace.ending
+    assert trace.problem is not None
+    assert said in trace.problem.message
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(reply(b"\xef\xbb\xbf" + OUTPUT), id="byte-order-mark"),
+        pytest.param(b"HTTP/1.1 100 Continue\r\n\r\n" * 9 + reply(OUTPUT), id="continues"),
+        pytest.param(
+            reply(
+                OUTPUT[:-1] + b', "usage": {"input_tokens": 1%b, "cost_usd": 1e308}}' % (b"0" * 400)
+            ),
+            id="usage-without-end",
+        ),
+    ],
+)
+def test_an_answer_is_heard_whatever_stands_beside_it(run: Run, sent: bytes) -> None:
+    with serving(sent) as port:
+        trace = run(f"http://127.0.0.1:{port}/")
+
+    assert trace.returned is not None
+    assert {"shelf": "A"} == trace.returned.mapping
+    assert trace.usage.input_tokens is trace.usage.cost_usd is None
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="nothing counts what is open")
+def test_a_request_that_breaks_off_is_no_call(bench: Any, eventually: Any) -> None:
+    """Its sender may have sent half of the arguments, or none."""
+    server = shared_server(Address())
+    box = bench.toolbox()
+    door = server.open(box.tools)
+    place = urlsplit(door.call)
+    before = held()
+
+    for sent in (b"", b"{}"):
+        with create_connection((place.hostname, place.port)) as connection:
+            head = f"POST {place.path}/get_score HTTP/1.1\r\nHost: {place.netloc}\r\n"
+            connection.sendall(f"{head}Content-Length: 50\r\n\r\n".encode() + sent)
+    eventually(lambda: all(map(le, held(), before)))
+
+    assert [] == [*box.calls]
+
+
+def test_a_child_that_dies_is_a_crash_even_if_what_it_has_started_holds_its_output(
+    run: Run, child: Any
+) -> None:
+    command = child(
+        IN_LINES + "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'],"
+        " start_new_session=True)\n"
+        "sys.exit(5)\n"
+    )
+
+    trace = run(f"lines:{command}")
+
+    assert trace.problem is not None
+    assert "status 5" in trace.problem.message
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param("{'type': 'report', 'usage': {'input_tokens': 10**400}}", id="usage"),
+        pytest.param("{'type': 'report', 'usage': 'x', 'model': [1], 'notes': {}}", id="report"),
+        pytest.param(
+            "{'type': 'call', 'call': [1], 'tool': '\\ud800', 'arguments': 'x'}", id="call"
+        ),
+        pytest.param("{'type': 'approve', 'step': {}, 'moment': 5, 'title': None}", id="approve"),
+        pytest.param("{'type': 'answer', 'run': 'another', 'output': {}}", id="another-run"),
+    ],
+)
+def test_whatever_a_child_says_its_answer_is_heard(run: Run, child: Any, said: str) -> None:
+    command = child(
+        IN_LINES + f"say(**{{'run': run}} | {said})\n"
+        "print(flush=True)\n"
+        "say(type='answer', run=run, output={'shelf': 'A'})\n"
+        "say(type='answer', run=run, output={'shelf': 'B'})\n"
+        "sys.stdin.read()\n"
+    )
+
+    trace = run(f"lines:{command}")
+
+    assert trace.returned is not None
+    assert {"shelf": "A"} == trace.returned.mapping
+
+
 @pytest.mark.skipif(not hasattr(os, "waitid"), reason="nothing waits here without reaping")
 @pytest.mark.parametrize("kind", ["exec", "lines"])
 def test_a_group_is_ended_while_its_number_is_still_its_own(
@@ -284,13 +420,13 @@ def depths(box: Toolbox) -> list[Any]:
     return [call.arguments["depth"] for call in box.calls]  # type: ignore[index,call-overload]
 
 
-MANY = {"http": 500, "lines": 500, "exec": 20}
-"""Runs of each kind: a thousand, and a few with a child for each, which takes its time."""
+MANY = {"http": 100, "lines": 100, "exec": 5}
+"""Runs of each kind: what each left would be seen after one, and what one in fifty did, here."""
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="nothing counts what is open")
 @pytest.mark.parametrize("kind", MANY)
-def test_a_thousand_runs_leave_no_child_socket_or_thread(
+def test_many_runs_leave_no_child_socket_or_thread(
     run: Run, child: Any, kind: str, eventually: Callable[[Callable[[], bool]], None]
 ) -> None:
     programs = {

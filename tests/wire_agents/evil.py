@@ -9,6 +9,7 @@ import threading
 import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 ANSWER = json.dumps({"output": {"hazard_class": "Hazard Class B"}}).encode()
@@ -125,6 +126,7 @@ def calls(url: str) -> None:
         urllib.request.urlopen(request, timeout=30).read()
     except urllib.error.HTTPError as error:
         print("refused with", error.code, file=sys.stderr, flush=True)
+        Path("refused").touch()
 
 
 class Server(ThreadingHTTPServer):

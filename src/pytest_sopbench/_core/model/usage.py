@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Protocol
@@ -57,6 +56,8 @@ ALWAYS_TOLD: Final = frozenset({"input_tokens", "output_tokens", "model_calls", 
 """What is written of every usage; the rest is left out where it is unknown."""
 _NAMES: Final = tuple(one.name for one in fields(Usage))
 _MODEL_LIMIT: Final = 200
+_LARGEST: Final = 10**15
+"""More is nonsense, and would add up to what no file can hold."""
 _MODELS_LIMIT: Final = 8
 
 
@@ -153,7 +154,7 @@ def _amount(told: object, names: tuple[str, ...]) -> float | None:
     for name in names:
         value = _said(told, name)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return value if math.isfinite(value) and value >= 0 else None
+            return value if 0 <= value <= _LARGEST else None
     return None
 
 

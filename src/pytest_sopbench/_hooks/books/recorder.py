@@ -46,11 +46,17 @@ from .worker_crashes import WorkerCrashes, give_back, leave_out
 
 # Stops a session whose first runs all end in the same error: the set-up is at fault.
 
-AWAY: Final = (
-    "the provider was not available: a rate limit, or it is away\n"
+_AGAIN: Final = (
     "--sop-retries=3 makes such runs again after a wait, and "
     "--sop-concurrency=auto\nfinds out how many runs at once it bears"
 )
+AWAY: Final = f"the provider was not available: a rate limit, or it is away\n{_AGAIN}"
+AWAY_BY_TYPE: Final = {
+    "AgentAwayError": f"the agent gave no answer: see that it runs\n{_AGAIN}",
+    "McpServerGoneError": "the tools of the domain come from an MCP server, which is gone: "
+    "see why it ended,\nand run the session again",
+}
+"""What to do about an error that is not of a provider, by the type of the error."""
 
 
 class EarlyAbort:
@@ -79,7 +85,8 @@ class EarlyAbort:
         problem = record.problem
         if self._likeness.alike == ALIKE and problem is not None:
             begun = counted(max(self._begun(), len(self._asked)), "run was", "runs were")
-            hint = f"\n{AWAY}" if record.outcome is Outcome.UNAVAILABLE else ""
+            away = AWAY_BY_TYPE.get(problem.type, AWAY)
+            hint = f"\n{away}" if record.outcome is Outcome.UNAVAILABLE else ""
             self._fault = (
                 f"the first {ALIKE} runs ended in the same error; {begun} started, and no more is\n"
                 f"{problem.type}: {problem.message}{hint}"

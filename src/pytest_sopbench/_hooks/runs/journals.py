@@ -114,6 +114,7 @@ class RunJournal:
         self._journal: Journal | None = None
         self._estate: DeadWorkerRuns | None = None
         self._is_refused = False
+        self._is_over = False
         given: dict[str, Any] = getattr(sop.config, "workerinput", {})
         try:
             if not given:
@@ -158,6 +159,8 @@ class RunJournal:
         return run.trace if run is not None else None
 
     def close(self) -> None:
+        """Take down no more: a run that ends later ends after its session."""
+        self._is_over = True
         if self._journal is not None:
             self._journal.close()
 
@@ -167,6 +170,9 @@ class RunJournal:
         try:
             write()
         except SessionFileError as error:
+            if self._is_over:
+                # Its file is closed, which is no fault of the disk.
+                return
             # A disk that refuses ends the journal, never a run.
             self._is_refused = True
             self._problems.append(str(error))

@@ -260,6 +260,10 @@ class Runs:
         retries = options.retries if tapes is None else tapes.retries
         with ExitStack() as stack:
             stack.enter_context(masking(options.redaction.text))
+            if self.pace.ahead:
+                # Closed after the engine has stopped, which tells of the last runs that end.
+                self._journal = RunJournal(self._sop, self.problems)
+                stack.callback(self._journal.close)
             self._engine = Engine(
                 self.pace.limit,
                 Limits(timeout=self.pace.timeout, retries=retries),
@@ -270,8 +274,6 @@ class Runs:
             stack.enter_context(apart)
             if self.pace.ahead:
                 self._upcoming = ItemQueue(session)
-                self._journal = RunJournal(self._sop, self.problems)
-                stack.callback(self._journal.close)
             return (yield)
 
     @pytest.hookimpl

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -293,6 +294,9 @@ GROUP: Final = "pytest_sopbench.agents"
 
 
 def _registered(spec: str, context: AgentContext) -> object:
+    if " " in spec or Path(spec).suffix in _PROGRAMS:
+        msg = f"agent {spec!r}: no agent is registered by that name"
+        raise AgentSpecError(msg, hint=f"write {EXEC}{spec} if it is a program, in quotes")
     if "/" in spec or spec.endswith(".py"):
         msg = f"agent {spec!r}: a path, and an agent is named by its module"
         raise AgentSpecError(msg, hint=f"write {_as_written(spec)}")
@@ -328,6 +332,10 @@ def _imported(spec: str, context: AgentContext) -> object:
     return _attribute(spec, module, attribute, context.forms)
 
 
+_PROGRAMS: Final = frozenset({".js", ".mjs", ".pl", ".rb", ".sh", ".ts"})
+_LIKE_ADDRESS: Final = re.compile(r"[\w.-]+:[0-9]+(/|$)")
+
+
 def _module(spec: str, name: str, path: Path) -> ModuleType:
     folder = str(path)
     if folder not in sys.path:
@@ -341,7 +349,9 @@ def _module(spec: str, name: str, path: Path) -> ModuleType:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             msg = f"agent {spec!r}: there is no module {error.name!r}"
             hint = f"looked in {folder} and in what is installed for {sys.executable}"
-            if near := _sibling(error.name, path):
+            if _LIKE_ADDRESS.match(spec):
+                hint = f"write http://{spec} if it is a service"
+            elif near := _sibling(error.name, path):
                 hint = f"did you mean {spec.replace(error.name, near, 1)}? {hint}"
             raise AgentSpecError(msg, hint=hint) from None
         raise AgentSpecError(_import_failure(spec, name, error)) from error

@@ -521,14 +521,16 @@ class Engine(Generic[K]):
     def stop(self, grace: float = 0.3) -> None:
         """Start nothing more, cancel or abandon what is in flight, and end the threads.
 
-        It takes no longer than `grace` seconds, which async agents have to clean up. What has
-        ended is kept and may still be waited for; all others have no trace.
+        It takes no longer than twice `grace` seconds: async agents have as long to clean up, and
+        runs that are being told of, such as several that time out at once, to be told of. What
+        has ended is kept and may still be waited for; all others have no trace.
         """
         with self._lock:
             self._stopped = True
         self._end_waiting()
         with self._lock:
             # What somebody else is ending is left to them.
+            ending = [one for one in self._runs.values() if one.state is State.ENDED]
             running = [one for one in self._in_flight.values() if one.state is State.RUNNING]
             for one in running:
                 one.state = State.ENDED
@@ -537,6 +539,9 @@ class Engine(Generic[K]):
         for one in running:
             one.cancel()
             one.drop()
+        end = self._clock() + grace
+        for one in ending:
+            one.done.wait(max(0.0, end - self._clock()))
         self._timers.stop()
         self._loop.stop(grace)
 

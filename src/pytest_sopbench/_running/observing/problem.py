@@ -29,6 +29,7 @@ from pytest_sopbench._core.values.json import call_safely, escape_surrogates, ge
 E = TypeVar("E", bound=BaseException)
 
 _OURS: Final = str(Path(errors.__file__).parent)
+_PRIVATE: Final = "pytest_sopbench._"
 _BUNDLED: Final = str(Path(_OURS, "bundled"))
 # Not imported for its path: most sessions have no async agent.
 _ASYNCIO: Final = str(Path(os.__file__).with_name("asyncio"))
@@ -51,6 +52,9 @@ def qualified_name(kind: type) -> str:
     # who raises costs nobody else a run; campaign: "raises an exception of a hostile class".
     name = str(type.__getattribute__(kind, "__qualname__"))
     module = type.__getattribute__(kind, "__module__")
+    if isinstance(module, str) and module.startswith(_PRIVATE):
+        # Where we keep it is nobody's concern.
+        return name
     return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else name
 
 

@@ -68,6 +68,10 @@ _CLOSED: Final = -32000
 _OVER: Final = "the run is over: no tool can be called any more"
 
 
+class McpServerGoneError(Unavailable):
+    """The server of a domain's tools gives no answer: the agent has no part in it."""
+
+
 class McpTools:
     """The connection of this process to the MCP server of one domain.
 
@@ -155,7 +159,7 @@ class McpTools:
             Unavailable: the server is gone.
         """
         if self._gone or self._client is None or self._loop is None:
-            raise Unavailable(self._gone)
+            raise McpServerGoneError(self._gone)
         call = self._client.call_tool(name, arguments)
         try:
             # Not in the context of the run, whose recording would take the request for its own.
@@ -163,7 +167,7 @@ class McpTools:
         except RuntimeError:
             call.close()
             self._wait()
-            raise Unavailable(self._gone) from None
+            raise McpServerGoneError(self._gone) from None
         self._expect(asked)
         return asked
 
@@ -178,14 +182,14 @@ class McpTools:
             result = asked.result()
         except CancelledError:
             self._wait()
-            raise Unavailable(self._gone) from None
+            raise McpServerGoneError(self._gone) from None
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises, there is no answer
             if getattr(error, "code", None) == _INVALID_PARAMS:
                 raise ToolError(self._redaction.text(str(error))) from None
             if getattr(error, "code", None) == _CLOSED:
                 # What has closed it is known when its thread has ended.
                 self._wait()
-            raise Unavailable(self._gone or self._told(error)) from None
+            raise McpServerGoneError(self._gone or self._told(error)) from None
         finally:
             with self._lock:
                 self._waiting.discard(asked)

@@ -40,11 +40,12 @@ from pytest_sopbench._running.observing.descendants import (
 )
 from pytest_sopbench._running.tools.calls import OpenCall
 from pytest_sopbench._running.tools.facade import Served, Tools, begin, finish
-from pytest_sopbench.errors import AgentSpecError, RunOverError, ToolError, Unavailable
+from pytest_sopbench.errors import AgentSpecError, RunOverError, ToolError
 
 from .request import (
     PROTOCOL,
     REPORTED,
+    AgentAwayError,
     AgentDiedError,
     Asked,
     ServiceError,
@@ -69,6 +70,8 @@ _LAST_WORDS: Final = 5.0
 """Seconds for what stands in the pipes when all who could write are gone."""
 
 _SHOWN: Final = 300
+_LOGS: Final = "\nlogs belong on its standard error; exec: is for a child that only answers"
+_UNREADY: Final = "\nlines: is for a child that writes ready first; exec: is for one run a child"
 _READY_WITHIN: Final = 60.0
 
 
@@ -148,7 +151,7 @@ class ExecAgent:
             status = await offloaded(lambda: child.talk(asking.text.encode() + b"\n"))
         except OSError as fault:
             msg = f"the child could not be started: {fault}"
-            raise Unavailable(msg) from None
+            raise AgentAwayError(msg) from None
         except asyncio.CancelledError:
             in_thread(child.end)
             raise
@@ -357,7 +360,7 @@ def _give_back(found: Future[LinesChild], run: LinesRun) -> None:
 
 
 class LinesChild:
-    """One child, with a thread that reads its lines, one that writes ours and one for its log.
+    """One child: threads read its lines and its log, write ours, and wait for its end.
 
     Raises:
         ServiceError: it does not say `ready`.
@@ -381,14 +384,15 @@ class LinesChild:
         self.is_alive = True
         self._logging = Thread(target=self._keep_log, daemon=True, name="sopbench-child")
         self._logging.start()
-        for work in (self._read, self._write):
+        for work in (self._read, self._write, self._watch):
             Thread(target=work, daemon=True, name="sopbench-child").start()
         atexit.register(self.close)
         try:
             self._concurrency = self._ready.result(_READY_WITHIN)
         except FutureTimeoutError:
             self.close()
-            msg = f"the child has not said it is ready within {_READY_WITHIN:g} s{self._said()}"
+            late = f"the child has not said it is ready within {_READY_WITHIN:g} s"
+            msg = f"{late}{self._said()}{_UNREADY}"
             raise ServiceError(msg) from None
         except ServiceError:
             self.close()
@@ -458,7 +462,7 @@ class LinesChild:
                 break
             try:
                 self._hear(line)
-            except ServiceError as fault:
+            except Exception as fault:  # noqa: BLE001 - else its runs would wait for ever
                 error = fault
         if stream is not None:
             stream.close()
@@ -477,6 +481,11 @@ class LinesChild:
         with suppress(InvalidStateError):
             self._ready.set_exception(ServiceError(str(error)))
 
+    def _watch(self) -> None:
+        """End what a child has left when it has died: it may hold the output open for ever."""
+        wait_unreaped(self._process)
+        self.close()
+
     def _said(self) -> str:
         lines = self._log.decode("utf-8", "replace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
@@ -488,11 +497,13 @@ class LinesChild:
         Raises:
             ServiceError: it is none of the protocol.
         """
+        if not line.strip():
+            return
         message = json_in(line.decode("utf-8", "replace"))
         kind = message.get("type") if isinstance(message, dict) else None
         if not isinstance(message, dict) or not isinstance(kind, str):
             shown = line[:_SHOWN].decode("utf-8", "replace").strip()
-            msg = f"the child wrote a line that is no message of the protocol: {shown}"
+            msg = f"the child wrote a line that is no message of the protocol: {shown}{_LOGS}"
             raise ServiceError(msg)
         if kind == "ready":
             self._hear_ready(message)

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
-from pytest_sopbench.errors import AgentSpecError, Unavailable
+from pytest_sopbench.errors import AgentSpecError
+
+from .request import AgentAwayError
 
 LARGEST_ANSWER: Final = 16 * 1024 * 1024
 """Bytes of an answer: four times the characters that are read of one."""
@@ -43,7 +45,8 @@ class Reply:
 
     @property
     def text(self) -> str:
-        return self.body.decode("utf-8", "replace")
+        # Some write a byte order mark before their JSON.
+        return self.body.decode("utf-8-sig", "replace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +65,7 @@ async def send(request: Outgoing) -> Reply:
     """Send a request, and return the whole reply.
 
     Raises:
-        Unavailable: nobody answers, or the connection breaks.
+        AgentAwayError: nobody answers, or the connection breaks.
         TooLargeError: the body has more than `LARGEST_ANSWER` bytes.
         RedirectError: it leads elsewhere.
     """
@@ -88,13 +91,20 @@ async def _sent(request: Outgoing, url: str) -> Reply:
         async with asyncio.timeout(_CONNECTS_WITHIN):
             reader, writer = await asyncio.open_connection(parts.hostname, port, ssl=context)
     except (OSError, TimeoutError) as fault:
-        msg = f"the agent at {parts.netloc} cannot be reached: {fault or type(fault).__name__}"
-        raise Unavailable(msg) from None
+        why = f"{fault or type(fault).__name__}"
+        if isinstance(fault, ConnectionRefusedError):
+            why = "nobody listens there: start the service first"
+        elif isinstance(fault, TimeoutError) and is_tls:
+            why = f"no TLS within {_CONNECTS_WITHIN:g} s; is it http://?"
+        elif isinstance(fault, TimeoutError):
+            why = f"no connection within {_CONNECTS_WITHIN:g} s"
+        msg = f"the agent at {parts.netloc} cannot be reached: {why}"
+        raise AgentAwayError(msg) from None
     try:
         return await _exchanged(request, url, reader, writer)
     except (OSError, EOFError) as fault:
         msg = f"the agent at {parts.netloc} broke off: {fault or type(fault).__name__}"
-        raise Unavailable(msg) from None
+        raise AgentAwayError(msg) from None
     finally:
         # Not waited for: the other side may never close.
         with suppress(OSError, RuntimeError):
@@ -116,7 +126,7 @@ async def _exchanged(
         return await _received(connection, reader)
     except h11.RemoteProtocolError as fault:
         msg = f"the agent at {urlsplit(url).netloc} answered with no HTTP: {fault}"
-        raise Unavailable(msg) from None
+        raise AgentAwayError(msg) from None
     finally:
         draining.cancel()
         with suppress(asyncio.CancelledError, OSError):

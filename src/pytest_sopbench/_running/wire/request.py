@@ -17,6 +17,7 @@ from typing import Final, cast
 
 from pytest_sopbench._core.values.json import STRICT, JsonValue
 from pytest_sopbench._running.tools.facade import Tools, trial_of
+from pytest_sopbench.errors import Unavailable
 
 from .server import Door
 
@@ -45,6 +46,10 @@ def model_urls_told(urls: Callable[[], Mapping[str, str]]) -> Generator[None]:
 
 class ServiceError(Exception):
     """An agent elsewhere answered, and its answer is a failure of its own."""
+
+
+class AgentAwayError(Unavailable):
+    """An agent elsewhere gave no answer, and may give one if it is asked again."""
 
 
 class AgentDiedError(Exception):

@@ -211,7 +211,11 @@ class ToolServer:
             return self._mcp
 
     async def _call(self, run: str, name: str, receive: Receive) -> tuple[int, JsonValue]:
-        body = await _body(receive)
+        try:
+            body = await _body(receive)
+        except ConnectionError:
+            # Nobody is there to answer, and what did not arrive is no call.
+            return 0, None
         if body is None:
             return 413, {"error": f"a request has at most {LARGEST_REQUEST:,} bytes"}
         try:
@@ -256,11 +260,17 @@ def as_body(served: Served) -> JsonValue:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """Return the body of a request; `None` if it is too large."""
+    """Return the body of a request; `None` if it is too large.
+
+    Raises:
+        ConnectionError: the other side went before it had sent all of it.
+    """
     chunks: list[bytes] = []
     size = 0
     while True:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionError
         chunk = message.get("body", b"")
         size += len(chunk)
         if size > LARGEST_REQUEST:

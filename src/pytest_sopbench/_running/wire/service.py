@@ -25,10 +25,10 @@ from pytest_sopbench._core.model.trace import UNSEEN
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._running.tools.facade import Tools
 from pytest_sopbench._settings.project_file import from_home
-from pytest_sopbench.errors import AgentSpecError, Unavailable
+from pytest_sopbench.errors import AgentSpecError
 
 from .http_client import Outgoing, RedirectError, Reply, TooLargeError, send
-from .request import Asked, ServiceError, asked, at, json_in, read_answer
+from .request import AgentAwayError, Asked, ServiceError, asked, at, json_in, read_answer
 from .server import Address, ToolServer, unless_over
 
 HTTP: Final = ("http:", "https:")
@@ -41,6 +41,8 @@ _AWAY: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _ENV: Final = "env:"
 _PLACE: Final = re.compile(r"\{\{ *(.*?) *\}\}")
 _METHODS: Final = ("POST", "PUT", "PATCH", "GET")
+_PAGES: Final = frozenset({"text/html", "application/xhtml+xml"})
+_TAG: Final = 20
 _SHOWN: Final = 300
 _POLLS_FIRST: Final = 0.25
 _POLLS_AT_MOST: Final = 5.0
@@ -177,15 +179,26 @@ class ServiceAgent:
         kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
         if not text.strip():
             raise _unavailable(reply, f"{reply.status} with nothing")
-        if kind == "text/html":
+        if kind in _PAGES or text.lstrip()[:_TAG].lower().startswith(("<!doctype html", "<html")):
+            # A proxy or a framework writes them, and words of an answer may stand in one.
             raise _unavailable(reply, f"with a page of HTML: {_start(text)}")
         is_json = kind.rpartition("/")[2].rpartition("+")[2] == "json"
         value = json_in(text)
+        if is_json and not _is_utf8(reply.body):
+            raise _unavailable(reply, f"with JSON that is not UTF-8: {_start(text)}")
         if value is None and is_json and text.strip() != "null":
             raise _unavailable(reply, f"with broken JSON: {_start(text)}")
         if service.usage:
             tools.report(usage=at(value, service.usage))
         return at(value, service.output) if service.output else read_answer(text, tools)
+
+
+def _is_utf8(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _checked(reply: Reply) -> Reply:
@@ -205,8 +218,8 @@ async def _sent(request: Outgoing) -> Reply:
         raise ServiceError(str(fault)) from None
 
 
-def _unavailable(reply: Reply, what: str) -> Unavailable:
-    error = Unavailable(f"the agent answered {what}")
+def _unavailable(reply: Reply, what: str) -> AgentAwayError:
+    error = AgentAwayError(f"the agent answered {what}")
     # `Retry-After` is looked for there.
     error.response = reply  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue] - as clients of providers have it
     return error
