@@ -215,6 +215,9 @@ def warehouse_package_inspection() -> PlainDomain:
 @pytest.fixture
 def video_annotation() -> PlainDomain:
     return read(BUNDLED / "video_annotation")
+
+
+@pytest.fixture
 def referral_abuse_detection_v1() -> PlainDomain:
     return read(BUNDLED / "referral_abuse_detection_v1")
 

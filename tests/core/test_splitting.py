@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from bundled_domains.generator import bundled
+from bundled_domains.steps import SECTIONS, steps_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,12 +17,6 @@ from pytest_sopbench import Procedure, Step, split_sop
 from pytest_sopbench._core.steps.split import Moment
 
 BUNDLED = sorted((Path(pytest_sopbench.__file__).parent / "bundled").glob("*/sop.md"))
-# Their `steps.json` says what the steps are.
-WITHOUT_NUMBERED_HEADINGS = {
-    "aircraft_inspection",
-    "content_flagging",
-    "warehouse_package_inspection",
-}
 
 NUMBERED_HEADINGS = """
     # Refunds
@@ -291,13 +288,21 @@ def test_a_marker_that_belongs_to_no_step_is_a_warning() -> None:
     assert warning.startswith("[Approval required: lead] stands in text that is no step")
 
 
+@pytest.mark.parametrize("name", SECTIONS)
+def test_the_steps_of_a_bundled_sop_without_numbers_are_its_sections(name: str) -> None:
+    written = (bundled(name) / "steps.json").read_text(encoding="utf-8")
+
+    assert steps_of(name) == written
+    assert 3 <= len(json.loads(written)["steps"])
+
+
 @pytest.mark.parametrize("path", BUNDLED, ids=lambda path: path.parent.name)
 def test_the_bundled_sops_have_steps_and_lose_no_text(path: Path) -> None:
     sop = path.read_text(encoding="utf-8")
 
     found = split_sop(sop)
 
-    if path.parent.name not in WITHOUT_NUMBERED_HEADINGS:
+    if path.parent.name not in SECTIONS:
         assert 4 < len(found.steps)
         assert "numbered headings" == found.source
     assert kept(found) == nonblank(sop)
