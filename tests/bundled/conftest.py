@@ -228,6 +228,11 @@ def referral_abuse_detection_v2() -> PlainDomain:
 
 
 @pytest.fixture
+def traffic_spoofing_detection() -> PlainDomain:
+    return read(BUNDLED / "traffic_spoofing_detection")
+
+
+@pytest.fixture
 def tools_of() -> Callable[[PlainDomain, Mapping[str, Any]], PlainTools]:
     def make(domain: PlainDomain, row: Mapping[str, Any]) -> PlainTools:
         return PlainTools(answer=answers_in(domain.folder)(domain.metadata["tools"], row))
