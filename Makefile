@@ -14,7 +14,7 @@ ABS_BIN = $(abspath $(BIN))
 # The sessions that tests start would compile this package anew, each for itself.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage browser check format bench campaign mutants frameworks docs release clean
+.PHONY: demo test coverage browser check format bench campaign mutants samples frameworks docs release clean
 
 demo: $(VENV)/.demo
 	cd demo && PATH="$(ABS_BIN):$$PATH" sh run.sh
@@ -62,6 +62,12 @@ campaign: $(VENV)/.test
 MUTANTS ?=
 mutants: $(VENV)/.test
 	$(BIN)/python tests/mutants $(MUTANTS)
+
+# The strong sample of every bundled domain, after a change of rows, procedure, tools, rules or policy.
+# It takes minutes; DOMAINS="dangerous_goods email_intent" writes some of them.
+DOMAINS ?= bundled
+samples: $(VENV)/.test
+	$(BIN)/sopbench audit $(DOMAINS) --mutants --write-sample --time-limit 7200
 
 # Each in an environment of its own; FRAMEWORKS names some of them. It takes minutes.
 FRAMEWORKS ?=

@@ -1,38 +1,23 @@
-"""`sopbench audit --mutants`: wrong agents, made of a policy, held against ones made by hand."""
+"""`sopbench audit --mutants`: wrong agents, made of a policy and of right trajectories."""
 
 from __future__ import annotations
 
 import ast
-import importlib.util
 import json
-from collections.abc import Callable, Mapping
-from functools import cache
 from pathlib import Path
-from time import monotonic
-from types import ModuleType
-from typing import Any
 
 import pytest
-from audit.wrong_agents import WRONG_AGENTS, WrongAgent
 from builders.commands import sopbench
 
 import pytest_sopbench.bundled
 from pytest_sopbench._audit.audit import audit
-from pytest_sopbench._audit.observing.mutants import Mutation, mutate
+from pytest_sopbench._audit.observing.mutants import mutate
 from pytest_sopbench._audit.observing.mutating import changes_of
 from pytest_sopbench._audit.observing.sandbox import Limits
 from pytest_sopbench._audit.reading import Subject, read_folder
-from pytest_sopbench._audit.rules.mutants import strong_sample
-from pytest_sopbench._core.answers.find import read_returned
-from pytest_sopbench._core.domain import Domain, JudgingRules
-from pytest_sopbench._core.judging.judge import breaches, judge
-from pytest_sopbench._core.model.task import Task
-from pytest_sopbench._core.model.trace import Ending, Problem, Trace
-from pytest_sopbench._core.values.json import to_json_value
+from pytest_sopbench._audit.rules.mutants import RULES, strong_sample
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.strong import read_strong_sample
-from pytest_sopbench._running.tools.domain_code import load_manager_factory
-from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 from pytest_sopbench.errors import LoadingError, SopbenchError
 
 BUNDLED = Path(pytest_sopbench.bundled.__path__[0])
@@ -51,9 +36,14 @@ def decide(inputs, call):
 '''
 
 
-@cache
-def mutation_of(name: str) -> Mutation:
-    return mutate(load_domain(BUNDLED / name))
+@pytest.fixture(scope="module")
+def orders() -> Subject:
+    """A bundled domain with what came of its mutants."""
+    folder = BUNDLED / "order_fulfillment"
+    domain = load_domain(folder)
+    mutation = mutate(domain, Limits(total=3000))
+    read = read_folder(folder)
+    return Subject(folder=read, domain=domain, tasks=tuple(domain.tasks), mutation=mutation)
 
 
 @pytest.fixture
@@ -167,6 +157,65 @@ def test_an_unused_step_is_told_with_the_rule_to_paste(parcels: Path) -> None:
     assert not [one for one in after.findings if "leaving out" in one.place.change]
 
 
+MISSING = """
+from pytest_sopbench.errors import ToolError
+
+
+def decide(inputs, call):
+    try:
+        call("get_weight", parcel_id=inputs["parcel_id"])
+    except ToolError:
+        return {"rate": "light"}
+    call("book", parcel_id=inputs["parcel_id"])
+    return {"rate": "heavy"}
+"""
+
+
+@pytest.fixture
+def unweighed(tmp_path: Path) -> Path:
+    """A domain in which a tool fails on two rows, and the booking is left out there."""
+    folder = write_parcels(tmp_path / "parcels", weights=(20, 4, 30, 3), policy=MISSING)
+    rows = (folder / "data.csv").read_text()
+    (folder / "data.csv").write_text(rows.replace(",4,", ",,").replace(",3,", ",,"))
+    specs = json.loads((folder / "toolspecs.json").read_text())
+    schema = {"type": "object", "properties": {"parcel_id": {"type": "string"}}}
+    spec = {"name": "book", "description": "Books.", "inputSchema": {"json": schema}}
+    (folder / "toolspecs.json").write_text(json.dumps([*specs, {"toolSpec": spec}]))
+    metadata = json.loads((folder / "metadata.json").read_text())
+    metadata["tools"]["get_weight"]["missing"] = "error"
+    metadata["tools"]["book"] = {"result": {"status": "booked"}}
+    (folder / "metadata.json").write_text(json.dumps(metadata))
+    return folder
+
+
+def test_a_call_that_failed_is_made_again_apart_from_one_that_succeeded(unweighed: Path) -> None:
+    found = mutate(load_domain(unweighed))
+
+    again = {one.kind: one for one in found.mutants if one.tool == "get_weight"}
+    assert again["repeated"].differs == (0, 2)
+    assert again["retried"].differs == (1, 3)
+
+
+def test_an_error_is_ignored_by_the_call_that_follows_where_there_is_none(unweighed: Path) -> None:
+    found = audit(unweighed, mutants=True)
+
+    ignored = next(one for one in found.findings if "although" in one.place.change)
+    rule = json.loads(ignored.do.removeprefix("add ").rpartition(", with")[0])
+    assert ignored.place.change == "calling `book` although `get_weight` has failed"
+    assert ignored.what.startswith("goes unnoticed on 2 of 2 tasks")
+    assert rule == {"id": "no-book", "severity": "must", "forbids": ["book"]}
+
+
+def test_an_error_that_a_rule_notices_on_some_tasks_alone_is_told_so(orders: Subject) -> None:
+    soft = next(one for one in RULES if one.name == "error-fails-nothing")
+
+    told = [one for one in soft.findings(orders) if "leaving out `get_account`" in str(one.place)]
+
+    (what,) = (one.what for one in told)
+    assert what.startswith("a rule notices it on 109 of 113 tasks, and it only should hold")
+    assert what.endswith("expected calls alone on 4 more")
+
+
 def test_a_mutant_that_never_ends_is_noticed_and_ends(tmp_path: Path) -> None:
     loop = POLICY.replace(
         '    return {"rate": "light"}',
@@ -212,18 +261,18 @@ def test_a_domain_without_policy_and_calls_has_no_score(parcels: Path) -> None:
     assert any(one.startswith("no mutants") for one in found.facts)
 
 
-def test_the_strong_sample_fails_each_mutant_that_the_domain_fails() -> None:
-    mutation = mutation_of("order_fulfillment")
-    subject = subject_of("order_fulfillment")
+def test_the_strong_sample_fails_each_mutant_that_the_domain_fails(orders: Subject) -> None:
+    mutation = orders.mutation
+    assert mutation is not None
 
-    rows, noticed = strong_sample(subject, mutation)
+    rows, noticed = strong_sample(orders, mutation)
 
     failing = [one for one in mutation.mutants if one.fails]
     assert all(set(one.fails) & {*rows} for one in failing)
     assert noticed[-1] == len(failing)
-    assert len(rows) < len(subject.tasks)
-    assert {tag for row in rows for tag in subject.tasks[row].tags} == {
-        tag for task in subject.tasks for tag in task.tags
+    assert len(rows) < len(orders.tasks)
+    assert {tag for row in rows for tag in orders.tasks[row].tags} == {
+        tag for task in orders.tasks for tag in task.tags
     }
 
 
@@ -253,84 +302,3 @@ def test_mutants_that_were_not_run_are_an_error_and_hold_no_gate(parcels: Path) 
     assert 1 == result.exit_code
     assert "mutants-unfinished" in result.stdout
     assert "not every wrong agent was run, and --fail-under asks for 1 %" in result.stderr
-
-
-def subject_of(name: str) -> Subject:
-    domain = load_domain(BUNDLED / name)
-    return Subject(folder=read_folder(BUNDLED / name), domain=domain, tasks=tuple(domain.tasks))
-
-
-# Wrong agents that somebody wrote by hand.
-
-
-@pytest.mark.parametrize("agent", WRONG_AGENTS, ids=lambda one: one.name)
-def test_a_wrong_agent_fails_where_its_kind_of_error_is_noticed(agent: WrongAgent) -> None:
-    domain = load_domain(BUNDLED / agent.domain)
-    mutation = mutation_of(agent.domain)
-    alike = [
-        one
-        for one in mutation.mutants
-        if one.kind == agent.kind and agent.where in {one.function.strip("()"), one.tool}
-    ]
-
-    noticed_by = failures(domain, agent)
-
-    if alike and all(one.fails for one in alike):
-        assert noticed_by & {"answer", "rule"}
-    if not noticed_by:
-        assert any(not one.fails for one in alike)
-
-
-def failures(domain: Domain, agent: WrongAgent) -> set[str]:
-    """By what a session would notice this agent."""
-    decide = policy_of(domain, agent)
-    code = load_manager_factory(domain) if domain.tools_file else None
-    boxes = ToolboxFactory(domain, code)
-    rules = JudgingRules(
-        fields=domain.fields,
-        sop=domain.sop,
-        contract=domain.contract,
-        expected_calls=domain.expected_calls,
-    )
-    found: set[str] = set()
-    for task in domain.tasks:
-        trace = made(boxes, task, decide, agent)
-        verdict = judge(rules, task, trace)
-        if not verdict.correct:
-            found.add("answer")
-        elif breaches(verdict.rules, verdict.outcome):
-            found.add("rule")
-        elif breaches(verdict.rules, verdict.outcome, enforce=True):
-            found.add("should")
-        elif verdict.departure:
-            found.add("calls")
-    return found
-
-
-def made(boxes: ToolboxFactory, task: Task, decide: Callable[..., Any], agent: WrongAgent) -> Trace:
-    box = boxes.open(task, max_calls=50, clock=monotonic)
-    inputs: Any = to_json_value(task.inputs)
-    call: Callable[..., Any] = box.tools.call
-    if agent.calls is not None:
-        call = agent.calls(call, inputs)
-    try:
-        returned, problem = read_returned(decide(inputs, call)), None
-    except Exception as fault:  # noqa: BLE001 - a wrong agent may raise anything
-        returned, problem = None, Problem(type=type(fault).__name__, message=str(fault))
-    calls = box.calls
-    box.close()
-    ending = Ending.RETURNED if problem is None else Ending.RAISED
-    return Trace(ending=ending, returned=returned, problem=problem, calls=calls)
-
-
-def policy_of(domain: Domain, agent: WrongAgent) -> Callable[..., Any]:
-    path = domain.folder / "policy.py"
-    source = path.read_text("utf-8")
-    assert source.count(agent.old) == 1 or not agent.old, agent.name
-    name = f"wrong_{domain.name}"
-    spec = importlib.util.spec_from_loader(name, loader=None)
-    assert spec is not None
-    module: ModuleType = importlib.util.module_from_spec(spec)
-    held: Mapping[str, Any] = vars(module)
-    exec(compile(source.replace(agent.old, agent.new) if agent.old else source, name, "exec"), held)  # noqa: S102 - our own policies
-    return held["decide"]  # type: ignore[no-any-return]

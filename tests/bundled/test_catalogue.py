@@ -48,6 +48,7 @@ def test_the_figures_of_a_domain_are_right(domain_with_tools: Any) -> None:
         str(len(domain_with_tools.metadata["output_columns"])),
         chance(domain_with_tools),
         f"{median(len(json.loads(line)['calls']) for line in calls.splitlines()):g}",
+        strong(domain_with_tools),
     ]
 
 
@@ -57,6 +58,7 @@ def test_the_figures_of_a_domain_of_documents_are_right(domain_of_documents: Any
         str(len(domain_of_documents.rows)),
         str(len(domain_of_documents.metadata["output_columns"])),
         chance(domain_of_documents),
+        strong(domain_of_documents),
     ]
 
 
@@ -104,6 +106,12 @@ def chance(domain: Any) -> str:
     """The TSR of the most frequent answer, given to every task."""
     answers = Counter(json.dumps(domain.expected(row)) for row in domain.rows)
     return f"{100 * answers.most_common(1)[0][1] / len(domain.rows):.1f} %"
+
+
+def strong(domain: Any) -> str:
+    """The size of the strong sample."""
+    sample = json.loads((domain.folder / "strong_sample.json").read_text(encoding="utf-8"))
+    return str(len(sample["tasks"]))
 
 
 def package() -> Path:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._loading.strong import STRONG_FILE, data_hash
 
 RIGHT = ("--sop-domain=ward", "--agent=habits:right")
 
@@ -82,6 +86,50 @@ def test_every_process_draws_the_same_tasks(
 
     result.assert_outcomes(passed=10)
     assert alone == [run["task"] for run in saved().runs]
+
+
+@pytest.fixture
+def strong(ward: Path) -> tuple[str, ...]:
+    """A strong sample of the domain, in the order in which its tasks were chosen."""
+    tasks = ("T_17", "T_03", "T_25", "T_08")
+    sample = {
+        "data": data_hash(load_domain(ward)),
+        "mutants": 9,
+        "unseen": 1,
+        "tasks": tasks,
+        "noticed": [5, 7, 8, 8],
+    }
+    (ward / STRONG_FILE).write_text(json.dumps(sample), encoding="utf-8")
+    return tasks
+
+
+def test_the_strong_sample_takes_its_tasks_in_the_order_of_the_rows(
+    selected: Callable[..., list[str]], strong: tuple[str, ...]
+) -> None:
+    assert sorted(strong) == selected("--sop-sample=strong")
+
+
+def test_a_part_of_the_strong_sample_takes_those_that_were_chosen_first(
+    selected: Callable[..., list[str]], strong: tuple[str, ...]
+) -> None:
+    assert sorted(strong[:2]) == selected("--sop-sample=strong:2")
+
+
+@pytest.mark.usefixtures("strong")
+def test_a_session_of_the_strong_sample_runs_it_and_says_what_it_stands_for(
+    pytester: pytest.Pytester,
+) -> None:
+    result = pytester.runpytest(*RIGHT, "--sop-sample=strong")
+
+    result.assert_outcomes(passed=4, deselected=26)
+    result.stdout.fnmatch_lines(["*4 of the 4 tasks of its strong sample fail 8 of the 8 mutants*"])
+
+
+def test_a_domain_without_a_strong_sample_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(*RIGHT, "--sop-sample=strong")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*the domain has no strong sample*"])
 
 
 @pytest.mark.parametrize(

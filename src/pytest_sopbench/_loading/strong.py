@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.judging.fingerprint import contract_fingerprint
+from pytest_sopbench._loading.load import EXPECTED_CALLS, POLICY_FILE
 from pytest_sopbench.errors import LoadingError
 
 STRONG_FILE: Final = "strong_sample.json"
+_SHOWN: Final = 16
+"""Characters of a hash, as in those of the content of a domain."""
 _WRITE: Final = "write it by: sopbench audit {} --mutants --write-sample"
 
 
@@ -38,8 +43,19 @@ class StrongSample:
 
 
 def data_hash(domain: Domain) -> str:
-    """What a sample holds for: rows, procedure, tools and rules of the domain."""
-    return " ".join(f"{name}:{domain.hashes[name]}" for name in sorted(domain.hashes))
+    """What a sample holds for: rows, procedure, tools, rules, policy and expected calls."""
+    files = {"policy": domain.folder / POLICY_FILE, "calls": domain.folder / EXPECTED_CALLS}
+    hashes = {
+        **domain.hashes,
+        "rules": contract_fingerprint(domain.contract)[:_SHOWN],
+        **{name: _hash_of(path) for name, path in files.items() if path.is_file()},
+    }
+    return " ".join(f"{name}:{hashes[name]}" for name in sorted(hashes))
+
+
+def _hash_of(path: Path) -> str:
+    # As a text, so that a checkout with other ends of lines has the same.
+    return sha256(path.read_text("utf-8").encode()).hexdigest()[:_SHOWN]
 
 
 def read_strong_sample(domain: Domain) -> StrongSample:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pytest_sopbench._audit.model import Place
+from pytest_sopbench._audit.observing.mutating import FAILING
 from pytest_sopbench._audit.observing.sandbox import Incident, Limits, observe_mutants
 from pytest_sopbench._core.domain import Domain
 
 WAYS: Final[Mapping[str, str]] = {
     "left-out": "leaving out `{tool}`",
     "repeated": "calling `{tool}` twice",
+    "retried": "calling `{tool}` again after it has failed",
+    "ignored": "calling `{other}` although `{tool}` has failed",
     "stopped": "stopping before `{tool}`, with the right answer,",
     "invented": "giving `{tool}` an argument that it does not have",
     "swapped": "calling `{other}` before `{tool}`",
@@ -29,10 +32,6 @@ BY: Final[Mapping[str, str]] = {
     "should": "by rules that should hold",
     "calls": "by expected calls alone",
 }
-
-
-FAILING: Final = frozenset({"answer", "crash", "rule"})
-"""What fails a run, with no option and no gate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,17 +111,26 @@ def mutate(domain: Domain, limits: Limits | None = None) -> Mutation:
     """Make every mutant of a domain, run and judge it, in a process of its own."""
     if domain.policy_file is None and not domain.expected_calls:
         return Mutation(tasks=len(domain.task_ids))
-    lines, incidents = observe_mutants(domain, limits)
+    return mutation_of(domain, *observe_mutants(domain, limits))
+
+
+def mutation_of(
+    domain: Domain, lines: Iterable[Mapping[str, Any]], incidents: Sequence[Incident] = ()
+) -> Mutation:
+    """Put together what the lines say that were written while mutants were run."""
     mutants: list[Mutant] = []
     judged: frozenset[int] = frozenset()
     rules: dict[int, tuple[str, ...]] = {}
     clauses: dict[str, set[int]] = defaultdict(set)
+    is_whole = False
     for line in lines:
         if "mutant" in line:
             mutants.append(_of_policy(line))
         elif "trajectory" in line:
             mutants.append(_of_trajectory(line))
         elif "judged" in line:
+            # It is told last.
+            is_whole = True
             judged = frozenset(line["judged"])
             rules = {int(row): tuple(ids) for row, ids in line["rules"].items()}
         elif "reached" in line:
@@ -137,8 +145,7 @@ def mutate(domain: Domain, limits: Limits | None = None) -> Mutation:
         rules=rules,
         clauses={name: frozenset(rows) for name, rows in clauses.items()},
         incidents=tuple(incidents),
-        # What was judged is told last.
-        is_whole=any("judged" in line for line in lines),
+        is_whole=is_whole,
     )
 
 

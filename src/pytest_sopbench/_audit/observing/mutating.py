@@ -46,6 +46,9 @@ SECONDS: Final = 1.0
 ENOUGH_ENDLESS: Final = 2
 """Runs of a mutant that did not end; the others are not made."""
 
+FAILING: Final = frozenset({"answer", "crash", "rule"})
+"""What fails a run, with no option and no gate."""
+
 # Places of a source that can be changed, and what stands there then.
 
 CITED: Final = re.compile(
@@ -437,15 +440,46 @@ def _limited() -> Generator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def mutate(domain: Domain, factory: ManagerFactory | None, book: Book, skip: Sequence[int]) -> None:
-    """Run every mutant of a domain, but those that have ended a process before."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of the mutants, on a part of the rows; what is not said is no limit.
+
+    Attributes:
+        wants: whether a mutant is run, by its kind and by its function or `tool.argument`.
+        rows: those that are tried.
+        enough: failing rows of a mutant, after which the others are not tried.
+    """
+
+    wants: Callable[[str, str], bool] = lambda _kind, _where: True
+    rows: AbstractSet[int] | None = None
+    enough: int | None = None
+
+    def has(self, row: int) -> bool:
+        return self.rows is None or row in self.rows
+
+    def is_done(self, noticed: Mapping[int, str]) -> bool:
+        fails = sum(by in FAILING for by in noticed.values())
+        return self.enough is not None and fails >= self.enough
+
+
+ALL: Final = Part()
+
+
+def mutate(
+    domain: Domain,
+    factory: ManagerFactory | None,
+    book: Book,
+    skip: Sequence[int] = (),
+    part: Part = ALL,
+) -> None:
+    """Run every mutant of a domain, or a part, but those that have ended a process before."""
     suite = Suite(domain, factory)
     if domain.policy_file is not None:
-        _mutate_policy(suite, domain.policy_file, book, frozenset(skip))
+        _mutate_policy(suite, domain.policy_file, book, frozenset(skip), part)
     else:
         follow_expected_calls(suite)
     if suite.right and any(one.calls for one in suite.right.values()) and -1 not in skip:
-        _mutate_trajectories(suite, book)
+        _mutate_trajectories(suite, book, part)
     rules = {
         position: [one.id for one in base.verdict.rules if one.applies]
         for position, base in suite.right.items()
@@ -456,7 +490,9 @@ def mutate(domain: Domain, factory: ManagerFactory | None, book: Book, skip: Seq
 # Mutants of a policy.
 
 
-def _mutate_policy(suite: Suite, path: Path, book: Book, skip: AbstractSet[int]) -> None:
+def _mutate_policy(
+    suite: Suite, path: Path, book: Book, skip: AbstractSet[int], part: Part
+) -> None:
     source = path.read_text(encoding="utf-8-sig")
     tree, cited = ast.parse(source), cited_clauses(source)
     book.doing(step="import", tool="policy.py")
@@ -475,7 +511,7 @@ def _mutate_policy(suite: Suite, path: Path, book: Book, skip: AbstractSet[int])
             reached[line].add(position)
     book.say(reached={line: sorted(found) for line, found in reached.items()}, cited=cited)
     for number, change in enumerate(changes_of(tree)):
-        if number in skip:
+        if number in skip or not part.wants(change.kind, change.function):
             continue
         at = sorted({row for line in change.lines for row in reached[line]})
         positions = at if change.lines else sorted(suite.right)
@@ -490,13 +526,14 @@ def _mutate_policy(suite: Suite, path: Path, book: Book, skip: AbstractSet[int])
         book.doing(step="mutant", mutant=number, **told_of)
         back = change.apply()
         try:
-            book.say(mutant=number, **told_of, **_outcome(suite, tree, path, positions, book))
+            found = _outcome(suite, tree, path, list(filter(part.has, positions)), book, part)
+            book.say(mutant=number, **told_of, **found)
         finally:
             back()
 
 
 def _outcome(
-    suite: Suite, tree: ast.Module, path: Path, positions: Sequence[int], book: Book
+    suite: Suite, tree: ast.Module, path: Path, positions: Sequence[int], book: Book, part: Part
 ) -> Mapping[str, Any]:
     """What the suite says of a mutant: by what it is noticed on which row, and where it differs."""
     if not positions:
@@ -508,25 +545,38 @@ def _outcome(
     noticed: dict[int, str] = {}
     differs: list[int] = []
     endless = 0
+    pulse = _Pulse(book)
     for position in positions:
+        pulse.beat()
         told: list[Any] = []
         trace = suite.run(suite.tasks[position], _kept(decide, told))
         right = suite.right[position]
-        if told and _same(right, told[0], trace):
+        if told and is_same(right, told[0], trace):
             continue
         differs.append(position)
         if by := suite.noticed(position, trace):
             noticed[position] = by
         endless += trace.ending is Ending.TIMED_OUT
-        if endless >= ENOUGH_ENDLESS:
+        if endless >= ENOUGH_ENDLESS or part.is_done(noticed):
             break
-        if trace.ending is Ending.TIMED_OUT:
-            # So that whoever watches this process sees that it goes on.
-            book.say(alive=position)
     return {"noticed": noticed, "differs": differs, "broken": ""}
 
 
-def _same(right: _Base, answer: Any, trace: Trace) -> bool:
+class _Pulse:
+    """Says once a second that the process goes on, however little a busy machine gives it."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._last = monotonic()
+
+    def beat(self) -> None:
+        now = monotonic()
+        if now - self._last >= 1:
+            self._last = now
+            self._book.say(alive=True)
+
+
+def is_same(right: _Base, answer: Any, trace: Trace) -> bool:
     """Whether a run is the right one in every way, so that its verdict is the same as well."""
     if trace.ending is not Ending.RETURNED or len(trace.calls) != len(right.calls):
         return False
@@ -614,45 +664,98 @@ def _following(steps: Sequence[Step], answer: Any) -> Callable[..., Any]:
     return agent
 
 
-def _mutate_trajectories(suite: Suite, book: Book) -> None:
+Key: TypeAlias = "tuple[str, str, str]"
+"""A kind of error, the tool, and a second tool, an argument or a field."""
+
+
+def _mutate_trajectories(suite: Suite, book: Book, part: Part) -> None:
     kept = {
-        position: [
-            (one.name, one.arguments) for one in base.calls if isinstance(one.arguments, Mapping)
-        ]
+        position: [one for one in base.calls if isinstance(one.arguments, Mapping)]
         for position, base in suite.right.items()
     }
-    values = _values(kept)
-    labels = _labels(suite)
-    tallies: dict[tuple[str, str, str], dict[int, set[str]]] = defaultdict(dict)
-    for position, steps in kept.items():
+    ways = _Ways(suite, kept)
+    pulse = _Pulse(book)
+    tallies: dict[Key, dict[int, set[str]]] = defaultdict(dict)
+    noticed: dict[Key, dict[int, str]] = defaultdict(dict)
+    for position in filter(part.has, kept):
         book.doing(step="trajectory", mutant=-1, row=position)
-        answer = suite.right[position].answer
-        made: list[tuple[tuple[str, str, str], Sequence[Step], Any]] = [
-            (key, changed, answer) for key, changed in _wrong_ways(steps, values)
-        ]
-        made += [(key, steps, other) for key, other in _wrong_answers(answer, labels)]
-        for key, changed, told in made:
+        for key, changed, told in ways.of(position):
+            pulse.beat()
+            kind, tool, other = key
+            if not part.wants(kind, f"{tool}.{other}") or part.is_done(noticed[key]):
+                continue
             trace = suite.run(suite.tasks[position], _following(changed, told))
             tallies[key].setdefault(position, set()).add(suite.noticed(position, trace))
-    for (kind, tool, other), found in tallies.items():
-        # On one task a tool may be called twice: it is noticed there if each of its ways is.
-        noticed = {
-            position: next(one for one in _STRENGTH if one in by)
-            for position, by in found.items()
-            if "" not in by
-        }
+        for key, found in tallies.items():
+            # On one task a tool may be called twice: it is noticed there if each of its ways is.
+            if "" not in found.get(position, {""}):
+                weakest = next(one for one in _STRENGTH if one in found[position])
+                noticed[key][position] = weakest
+    for key, found in tallies.items():
+        kind, tool, other = key
         said = {"kind": kind, "tool": tool, "other": other, "reached": len(found)}
         source = _source(kept, suite, tool, other) if kind == "value" else ""
-        book.say(trajectory=said, noticed=noticed, source=source, on=sorted(found))
+        book.say(trajectory=said, noticed=noticed[key], source=source, on=sorted(found))
+
+
+def _steps(calls: Sequence[ToolCall]) -> list[Step]:
+    return [(one.name, one.arguments) for one in calls]
+
+
+class _Ways:
+    """How agents go wrong on each task, and what they know from others."""
+
+    def __init__(self, suite: Suite, kept: Mapping[int, Sequence[ToolCall]]) -> None:
+        self._suite = suite
+        self._kept = kept
+        self._values = _values(kept)
+        self._labels = _labels(suite)
+        self._next = _usual_next(kept)
+
+    def of(self, position: int) -> Iterator[tuple[Key, Sequence[Step], Any]]:
+        answer, calls = self._suite.right[position].answer, self._kept[position]
+        for key, changed in _wrong_ways(calls, self._values):
+            yield key, changed, answer
+        for key, changed in self._going_on(position):
+            yield key, changed, answer
+        for key, other in _wrong_answers(answer, self._labels):
+            yield key, _steps(calls), other
+
+    def _going_on(self, position: int) -> Iterator[tuple[Key, Sequence[Step]]]:
+        """Ignore an error: make the call that follows where the tool succeeds."""
+        calls = self._kept[position]
+        steps, made = _steps(calls), {one.name for one in calls}
+        own: dict[str, Any] = {**self._suite.tasks[position].inputs}
+        for number, (tool, arguments) in enumerate(steps):
+            own |= arguments
+            name, usual = self._next.get(tool, (tool, {}))
+            if calls[number].error and name not in made:
+                given = {argument: own.get(argument, value) for argument, value in usual.items()}
+                changed = [*steps[: number + 1], (name, given), *steps[number + 1 :]]
+                yield ("ignored", tool, name), changed
+
+
+def _usual_next(kept: Mapping[int, Sequence[ToolCall]]) -> Mapping[str, Step]:
+    """For each tool a call of the one that follows most often where it succeeds."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    some: dict[tuple[str, str], Step] = {}
+    for calls in kept.values():
+        for call, (name, arguments) in zip(calls, _steps(calls)[1:], strict=False):
+            if not call.error and call.name != name:
+                counts[call.name][name] += 1
+                some.setdefault((call.name, name), (name, arguments))
+    return {tool: some[tool, found.most_common(1)[0][0]] for tool, found in counts.items()}
 
 
 def _wrong_ways(
-    steps: Sequence[Step], values: Mapping[tuple[str, str], Sequence[Any]]
-) -> Iterator[tuple[tuple[str, str, str], Sequence[Step]]]:
+    calls: Sequence[ToolCall], values: Mapping[tuple[str, str], Sequence[Any]]
+) -> Iterator[tuple[Key, Sequence[Step]]]:
+    steps = _steps(calls)
     for number, (name, arguments) in enumerate(steps):
         before, after = [*steps[:number]], [*steps[number + 1 :]]
+        again = "retried" if calls[number].error else "repeated"
         yield ("left-out", name, ""), [*before, *after]
-        yield ("repeated", name, ""), [*before, steps[number], steps[number], *after]
+        yield (again, name, ""), [*before, steps[number], steps[number], *after]
         yield ("stopped", name, ""), before
         yield ("invented", name, ""), [*before, (name, {**arguments, "remark": "as usual"}), *after]
         if after and after[0][0] != name:
@@ -664,11 +767,11 @@ def _wrong_ways(
                 yield ("value", name, argument), [*before, changed, *after]
 
 
-def _values(kept: Mapping[int, Sequence[Step]]) -> Mapping[tuple[str, str], Sequence[Any]]:
+def _values(kept: Mapping[int, Sequence[ToolCall]]) -> Mapping[tuple[str, str], Sequence[Any]]:
     """A few values of each argument, as the right runs of other rows have them."""
     found: dict[tuple[str, str], list[Any]] = defaultdict(list)
-    for steps in kept.values():
-        for name, arguments in steps:
+    for calls in kept.values():
+        for name, arguments in _steps(calls):
             for argument, value in arguments.items():
                 some = found[name, argument]
                 if len(some) < _OTHER_VALUES and value not in some:
@@ -698,19 +801,19 @@ def _wrong_answers(
 
 
 def _source(
-    kept: Mapping[int, Sequence[Step]], suite: Suite, tool: str, argument: str
+    kept: Mapping[int, Sequence[ToolCall]], suite: Suite, tool: str, argument: str
 ) -> Mapping[str, str] | str:
     """Where an argument always comes from: an input of its name, or a result of an earlier tool."""
     inputs: set[str] | None = None
     results: set[str] | None = None
-    for position, steps in kept.items():
-        for number, (name, arguments) in enumerate(steps):
+    for position, calls in kept.items():
+        for number, (name, arguments) in enumerate(_steps(calls)):
             if name != tool or argument not in arguments:
                 continue
             value = arguments[argument]
             task = suite.tasks[position]
             inputs = _both(inputs, {one for one, held in task.inputs.items() if held == value})
-            earlier = suite.right[position].calls[:number]
+            earlier = calls[:number]
             results = _both(results, {one for call in earlier for one in _held(call, value)})
     for key, found in (("equals_input", inputs), ("equals_result", results)):
         if found:

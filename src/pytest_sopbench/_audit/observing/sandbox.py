@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -232,6 +232,7 @@ _PROGRAM: Final = (
 _KEPT: Final = ("SYSTEMROOT", "TMPDIR", "TEMP", "TMP")
 _TICK: Final = 0.02
 _STARTS: Final = 12
+_PATIENCE: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,6 +302,8 @@ def observe_mutants(
     A mutant that ends the process is told as one that cannot be run, and the others are run.
     """
     limits = limits or Limits()
+    # A mutant that does not end is ended by its processor time, which a busy machine makes long.
+    limits = replace(limits, stall=_PATIENCE * limits.stall)
     lines: list[Mapping[str, Any]] = []
     incidents: list[Incident] = []
     until = monotonic() + limits.total

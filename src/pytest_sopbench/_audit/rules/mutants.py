@@ -62,9 +62,13 @@ def _ways(seen: Subject) -> Iterator[Fault]:
 def _soft(seen: Subject) -> Iterator[Fault]:
     for one in _alive(seen.mutation):
         if one.noticed and not one.fails:
-            share = f"{len(one.noticed)} of {one.reached} tasks"
+            counts = Counter(one.noticed.values())
+            share = f"{counts[one.by]} of {one.reached} tasks"
             if one.by == "should":
-                what = f"a rule notices it on {share}, and it only should hold"
+                more = (
+                    f", expected calls alone on {counts['calls']} more" if counts["calls"] else ""
+                )
+                what = f"a rule notices it on {share}, and it only should hold{more}"
                 do = 'give the rule "severity": "must", or run with --sop-contract=enforce'
             else:
                 what = f"only expected calls notice it, on {share}, and they fail no run"
@@ -135,6 +139,9 @@ def _rule_to_add(one: Mutant) -> str:
             return f"add {_requires(one.tool)}{when}"
         case "repeated":
             rule = {"id": f"{one.tool}-once", **must, "at_most": {one.tool: 1}}
+        case "ignored":
+            rule = {"id": f"no-{one.other}", **must, "forbids": [one.other]}
+            return f'add {json.dumps(rule)}, with "when" for the tasks on which {one.tool} fails'
         case "swapped":
             order = [one.tool, one.other]
             rule = {"id": f"{one.tool}-before-{one.other}", **must, "before": order}

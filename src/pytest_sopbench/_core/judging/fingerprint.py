@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import Any, Final, cast
 
 from pytest_sopbench._core.contract.conditions import ValueCondition
-from pytest_sopbench._core.contract.rules import Rule
+from pytest_sopbench._core.contract.rules import Contract, Rule
 from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import JudgingRules, StateRules
 from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, OutputField
@@ -50,14 +50,21 @@ def rules_fingerprint(rules: Mapping[str, JudgingRules]) -> str:
                 "fields": {
                     field.name: {**_field(field), **_compared(field, one)} for field in one.fields
                 },
-                "rules": {rule.id: _rule(rule) for rule in one.contract.rules}
-                if one.contract
-                else {},
+                "rules": _rules(one.contract),
             }
             for name, one in rules.items()
         },
     }
     return sha256(_ENCODER.encode(material).encode()).hexdigest()
+
+
+def contract_fingerprint(contract: Contract | None) -> str:
+    """Hash what the rules of a contract demand, without the clauses they cite."""
+    return sha256(_ENCODER.encode(_rules(contract)).encode()).hexdigest()
+
+
+def _rules(contract: Contract | None) -> dict[str, Any]:
+    return {rule.id: _rule(rule) for rule in contract.rules} if contract else {}
 
 
 @lru_cache(maxsize=1)
