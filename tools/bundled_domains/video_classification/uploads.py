@@ -1,8 +1,8 @@
 """Uploads as they come on any day, and what the policy makes of each.
 
 A row in the making has, beside its columns, the file and the record as they would be served
-(`_file`, `_record`, with scores in thousandths), how often the bench is busy (`_busy`), and what the
-people who are asked are to write (`_wishes`, one for each).
+(`_file`, `_record`, with scores in thousandths), how often the bench is busy (`_busy`), and what
+the people who are asked are to write (`_wishes`, one for each).
 """
 
 from __future__ import annotations
@@ -157,11 +157,11 @@ def _moderators(dice: Dice, row: Row) -> list[Row]:
     first = dice.between(100, 300)
     numbers = dice.shuffled(first + 7 * place for place in range(len(lists)))
     return [
-        moderator(dice, row, reads, number) for reads, number in zip(lists, numbers, strict=True)
+        _moderator(dice, row, reads, number) for reads, number in zip(lists, numbers, strict=True)
     ]
 
 
-def moderator(dice: Dice, row: Row, reads: str, number: int) -> Row:
+def _moderator(dice: Dice, row: Row, reads: str, number: int) -> Row:
     known = [one for one in REGIONS if one == row["region"] or dice.below(3) == 0]
     return {
         "reads": reads,
@@ -197,7 +197,7 @@ class Writers:
         asked = asked_in(worked(made))
         concern = asked[0][1] if asked else self._dice.pick(CONCERNS)
         notes = {one: self._dice.pick(_about(concern))[0] for one in people}
-        passed = set()
+        passed: set[str] = set()
         for (person, _), wish in zip(asked, row["_wishes"], strict=False):
             if wish is None:
                 passed.add(person)
@@ -217,13 +217,15 @@ class Writers:
 
 
 def file_cells(row: Row) -> Row:
+    """The cells that the file bench serves."""
     busy = {"state": "busy", **dict.fromkeys(FILE)}
     checks = [busy] * row["_busy"] + [{"state": "ready", **row["_file"]}]
     return {"checks": [{"attempt": 1 + place, **one} for place, one in enumerate(checks[:2])]}
 
 
 def record_cells(row: Row) -> Row:
-    record = row["_record"]
+    """The cells of the review record."""
+    record: Row | None = row["_record"]
     if record is None:
         return dict.fromkeys(("scored_on", "scale", "lines"))
     scale = record["scale"]
@@ -308,13 +310,14 @@ _LATEST: list[tuple[Row, Decided]] = []
 
 
 def outcome(row: Row) -> Decided:
-    """The answer to an upload and the calls that lead to it; that of one and the same row is kept."""
+    """The answer to an upload and the calls that lead to it, kept for one and the same row."""
     if not _LATEST or _LATEST[0][0] is not row:
         _LATEST[:] = [(row, worked(row))]
     return _LATEST[0][1]
 
 
 def worked(row: Row) -> Decided:
+    """The answer to an upload that is looked at only once."""
     return decided(POLICY["decide"], row, look_ups(TOOLS, row))
 
 
@@ -324,6 +327,7 @@ def asked_of(row: Row) -> list[tuple[str, str]]:
 
 
 def asked_in(done: Decided) -> list[tuple[str, str]]:
+    """Who was asked, and for which concern."""
     return [
         (one["arguments"]["moderator_id"], one["arguments"]["concern"])
         for one in done.calls
