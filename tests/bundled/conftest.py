@@ -246,6 +246,11 @@ def warehouse_package_inspection() -> PlainDomain:
 
 
 @pytest.fixture
+def video_classification() -> PlainDomain:
+    return read(BUNDLED / "video_classification")
+
+
+@pytest.fixture
 def tools_of() -> Callable[[PlainDomain, Mapping[str, Any]], PlainTools]:
     def make(domain: PlainDomain, row: Mapping[str, Any]) -> PlainTools:
         return PlainTools(answer=answers_in(domain.folder)(domain.metadata["tools"], row))

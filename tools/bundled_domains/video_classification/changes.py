@@ -114,10 +114,10 @@ def score_of(row: Row, concern: str) -> float:
 
 
 def question_from(row: Row, concern: str) -> int:
-    """The first limit of a concern for an upload."""
+    """The first limit of a concern for an upload, in thousandths."""
     case = POLICY["Case"](row, row["_file"], {}, {}, old=False)
-    limit: int = case.question_from(concern)
-    return limit
+    per_cent: int = case.question_from(concern)
+    return 10 * per_cent
 
 
 def in_question(row: Row, concern: str) -> bool:

@@ -49,18 +49,7 @@ def _containers() -> Iterator[Irregularity]:
             file_with(row, container="mp4") if row["_file"]["container"] == "mov" else None
         ),
     )
-    yield Irregularity(
-        tag="container",
-        rows=2,
-        put=lambda dice, row: (
-            file_with(row, container=dice.pick(("avi", "mkv"))) | {"channel_kind": "newsroom"}
-        ),
-        take=lambda row: (
-            file_with(row, container="mp4")
-            if row["channel_kind"] == "newsroom" and row["_file"]["container"] != "mov"
-            else None
-        ),
-    )
+    yield from (_container(*both) for both in (("newsroom", "mkv"), ("school", "avi")))
     yield Irregularity(
         tag="newsroom-file",
         rows=5,
@@ -77,6 +66,18 @@ def _containers() -> Iterator[Irregularity]:
             row | {"channel_kind": "ordinary"}
             if row["_file"]["container"] == "mov" or megabytes(row) > POLICY["MOST_MEGABYTES"]
             else None
+        ),
+    )
+
+
+def _container(kind: str, container: str) -> Irregularity:
+    """One that is taken from nobody."""
+    return Irregularity(
+        tag="container",
+        rows=2,
+        put=lambda _, row: file_with(row, container=container) | {"channel_kind": kind},
+        take=lambda row: (
+            file_with(row, container="mp4") if row["_file"]["container"] == container else None
         ),
     )
 

@@ -44,7 +44,7 @@ from .uploads import (
     outcome,
 )
 
-LEANING: int = POLICY["LEANING"]
+LEANING: int = 10 * POLICY["LEANING"]
 LONG: int = POLICY["LONG_VIOLENCE"]
 PLAIN = next(text for text, said in READINGS.items() if says("there")(said))
 

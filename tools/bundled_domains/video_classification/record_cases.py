@@ -174,10 +174,10 @@ def limit_cases() -> Iterator[Irregularity]:
         yield from (_at_first(concern, below) for below in (0, STEP))
     yield from (_for_audience(one) for one in ("made for children", "adults"))
     for concern in sorted(POLICY["WATCHED_BY_CHILDREN"]):
-        limit = LIMITS[concern][0] - POLICY["EARLIER_FOR_CHILDREN"]
+        limit = LIMITS[concern][0] - 10 * POLICY["EARLIER_FOR_CHILDREN"]
         yield from (_at("made for children", concern, limit, below) for below in (0, STEP))
     for below in (0, STEP):
-        yield _at("adults", "NUDITY", POLICY["NUDITY_AMONG_ADULTS"], below)
+        yield _at("adults", "NUDITY", 10 * POLICY["NUDITY_AMONG_ADULTS"], below)
         yield _with_gap(below)
     yield Irregularity(
         tag="gap",
@@ -300,7 +300,7 @@ def _with_gap(below: float) -> Irregularity:
 
     return Irregularity(
         tag="boundary-gap",
-        put=lambda dice, row: _gap(dice, row, POLICY["EARLIER_WITH_A_GAP"] + below),
+        put=lambda dice, row: _gap(dice, row, 10 * POLICY["EARLIER_WITH_A_GAP"] + below),
         take=take,
         decides=False,
     )

@@ -23,7 +23,10 @@ TOOLS: dict[str, Any] = json.loads((FOLDER / "metadata.json").read_text("utf-8")
 READINGS: dict[str, Mapping[str, Any]] = POLICY["READINGS"]
 NOTES = tuple(READINGS.items())
 CONCERNS: tuple[str, ...] = POLICY["ORDER"]
-LIMITS: Mapping[str, tuple[int, int]] = POLICY["LIMITS"]
+LIMITS: Mapping[str, tuple[int, int]] = {
+    one: (10 * first, 10 * second) for one, (first, second) in POLICY["LIMITS"].items()
+}
+"""In thousandths, as all scores of rows in the making."""
 FILE = (
     "container",
     "size",

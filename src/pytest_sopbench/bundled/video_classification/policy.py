@@ -30,27 +30,27 @@ MOST_MEGABYTES, MOST_OF_NEWSROOMS, MEGABYTES_OF_A_GIGABYTE = 4000, 6500, 1000  #
 SHORTEST, LONGEST, LONGEST_OF_SCHOOLS = 3, 7200, 14400  # answer 13
 UNREADABLE_PERCENT = 4  # answer 14
 
-# Answer 22: in thousandths, from where a concern is in question and from where it is settled.
+# Answer 22: in per cent, from where a concern is in question and from where it is settled.
 LIMITS = {
-    "MINORS": (150, 700),
-    "HATE": (400, 880),
-    "NUDITY": (450, 900),
-    "VIOLENCE": (500, 920),
-    "DANGER": (550, 940),
-    "DECEPTION": (600, 960),
+    "MINORS": (15, 70),
+    "HATE": (40, 88),
+    "NUDITY": (45, 90),
+    "VIOLENCE": (50, 92),
+    "DANGER": (55, 94),
+    "DECEPTION": (60, 96),
 }
 ORDER = tuple(LIMITS)
-WHOLE_SCALE = 1000  # answer 18
-EARLIER_FOR_CHILDREN, WATCHED_BY_CHILDREN = 100, {"NUDITY", "VIOLENCE", "DANGER"}  # answer 23
-NUDITY_AMONG_ADULTS = 650  # answer 24
-EARLIER_WITH_A_GAP = 50  # answer 25
+PER_CENT = 100  # answer 18
+EARLIER_FOR_CHILDREN, WATCHED_BY_CHILDREN = 10, {"NUDITY", "VIOLENCE", "DANGER"}  # answer 23
+NUDITY_AMONG_ADULTS = 65  # answer 24
+EARLIER_WITH_A_GAP = 5  # answer 25
 OLD_DAYS = 45  # answer 19
 ASKED_FOR_NEWSROOMS = {"HATE", "VIOLENCE"}  # answer 28
 
 IN_WORDS = {"HATE", "DECEPTION"}  # answers 33, 34, 36, 42
 GRADES = {"MINORS": 3, "HATE": 2, "DECEPTION": 2}  # answer 34
 FULL_TABLE = 12  # answer 34
-LEANING = 150  # answer 44
+LEANING = 15  # answer 44
 
 # Answer 51: the decision and the warning if the concern stands.
 STANDS = {
@@ -203,7 +203,7 @@ def _case(slip: Mapping[str, Any], file: Mapping[str, Any], record: Mapping[str,
         if line["state"] == "void":
             continue  # answer 18
         concern = line["concern"]
-        score = Decimal(str(line["score"])) * WHOLE_SCALE / record["scale"]
+        score = Decimal(str(line["score"])) * PER_CENT / record["scale"]
         scores[concern] = max(score, scores.get(concern, score))
         seconds[concern] += line["seconds"]
     return Case(slip, file, scores, seconds, _old(slip, record))
