@@ -233,6 +233,11 @@ def traffic_spoofing_detection() -> PlainDomain:
 
 
 @pytest.fixture
+def video_classification() -> PlainDomain:
+    return read(BUNDLED / "video_classification")
+
+
+@pytest.fixture
 def tools_of() -> Callable[[PlainDomain, Mapping[str, Any]], PlainTools]:
     def make(domain: PlainDomain, row: Mapping[str, Any]) -> PlainTools:
         return PlainTools(answer=answers_in(domain.folder)(domain.metadata["tools"], row))
