@@ -97,7 +97,7 @@ def test_where_there_are_none_it_says_why_and_what_to_do(
     ("arguments", "told"),
     [
         pytest.param(("refnds",), "did you mean", id="no-domain"),
-        pytest.param(("bundled",), "bundled: 14 domains\nname one of them", id="several"),
+        pytest.param(("bundled",), "bundled: 16 domains\nname one of them", id="several"),
         pytest.param(("refunds", "--out=x.json"), "--out: it goes with --propose", id="out"),
         pytest.param((), "one domain, and 0 are named", id="no-name"),
         pytest.param(("refunds", "lab"), "one domain, and 2 are named", id="two-names"),
