@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, cast
 
 from bundled_domains.rows import rows_of
 from bundled_domains.worlds import answers_in
@@ -111,10 +111,9 @@ def _hops(run: list[tuple[Mapping[str, Any], Any]], inputs: Mapping[str, Any]) -
 def _scalars(value: Any) -> Iterator[str | int | float]:
     """Texts and numbers anywhere in a value; truth values and single characters name nothing."""
     if isinstance(value, Mapping):
-        for part in value.values():
-            yield from _scalars(part)
+        yield from _scalars([*cast("Mapping[str, Any]", value).values()])
     elif isinstance(value, list):
-        for part in value:
+        for part in cast("list[Any]", value):
             yield from _scalars(part)
     elif not isinstance(value, bool) and value is not None and len(str(value)) > 1:
         yield value

@@ -79,14 +79,10 @@ class Order:
         self.decision: str = found.answer["decision"]
         self.ship_from: list[str] = found.answer["ship_from"]
         self.calls = [call["name"] for call in found.calls]
-        self.parcels: list[Row] = next(
-            (
-                call["arguments"]["parcels"]
-                for call in found.calls
-                if "parcels" in call["arguments"]
-            ),
-            [],
-        )
+        reserved: list[list[Row]] = [
+            call["arguments"]["parcels"] for call in found.calls if "parcels" in call["arguments"]
+        ]
+        self.parcels = reserved[0] if reserved else []
         self.zone: str | None = POLICY["zone_of"](row["ship_to_zip"])
 
     @property
