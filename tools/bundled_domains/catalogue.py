@@ -113,7 +113,8 @@ def _scalars(value: Any) -> Iterator[str | int | float]:
     if isinstance(value, Mapping):
         yield from _scalars([*cast("Mapping[str, Any]", value).values()])
     elif isinstance(value, list):
-        for part in cast("list[Any]", value):
+        parts: list[Any] = value
+        for part in parts:
             yield from _scalars(part)
     elif not isinstance(value, bool) and value is not None and len(str(value)) > 1:
         yield value
