@@ -14,7 +14,7 @@ import re
 import runpy
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any, cast
@@ -113,8 +113,7 @@ def _scalars(value: Any) -> Iterator[str | int | float]:
     if isinstance(value, Mapping):
         yield from _scalars([*cast("Mapping[str, Any]", value).values()])
     elif isinstance(value, list):
-        parts: list[Any] = value
-        for part in parts:
+        for part in cast("Iterable[Any]", value):
             yield from _scalars(part)
     elif not isinstance(value, bool) and value is not None and len(str(value)) > 1:
         yield value
