@@ -168,6 +168,7 @@ class DraftingModel(ThreadingHTTPServer):
         self.asked: Counter[str] = Counter()
         self.bodies: list[dict[str, Any]] = []
         self.lock = threading.Lock()
+        self.most_solved = 10_000
 
     @property
     def url(self) -> str:
@@ -181,10 +182,13 @@ class DraftingModel(ThreadingHTTPServer):
         self.shutdown()
         self.server_close()
 
-    def choice(self, body: dict[str, Any]) -> dict[str, Any]:
+    def choice(self, body: dict[str, Any]) -> dict[str, Any] | None:
+        """Return what is said to a request; nothing once the server has had enough."""
         stage = stage_of(body)
         with self.lock:
             times = self.asked[stage]
+            if stage == "solver" and times >= self.most_solved:
+                return None
             self.asked[stage] += 1
             self.bodies.append(body)
         if stage != "solver":
@@ -241,6 +245,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         choice = self.server.choice(body)
+        if choice is None:
+            self._send(400, {"error": {"message": "no more today", "type": "invalid"}})
+            return
         whole = {
             "id": "one",
             "object": "chat.completion",
@@ -249,8 +256,11 @@ class _Handler(BaseHTTPRequestHandler):
             "choices": [{"index": 0, **choice}],
             "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
         }
-        data = json.dumps(whole).encode()
-        self.send_response(200)
+        self._send(200, whole)
+
+    def _send(self, status: int, told: object) -> None:
+        data = json.dumps(told).encode()
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()

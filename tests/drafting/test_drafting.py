@@ -105,6 +105,24 @@ def test_what_was_asked_once_replays_without_a_key(
     assert before == (folder / "data.csv").read_bytes()
 
 
+def test_a_run_that_was_killed_goes_on_where_it_stood_and_pays_nothing_twice(
+    model: DraftingModel, drafts: Drafts, folder: Path
+) -> None:
+    model.most_solved = 25
+    first = drafts(*WITH_MODEL)
+    model.most_solved = 10_000
+
+    second = drafts("--model", "openai/gpt-x")
+
+    paid = [json.dumps(one, sort_keys=True) for one in model.bodies]
+    assert 2 == first.exit_code
+    assert "stage 5 solver: the provider did not answer: BadRequestError" in first.stderr
+    assert 0 == second.exit_code
+    assert "25 answered by recordings" in second.stdout
+    assert len({*paid}) == len(paid)
+    assert 5 + 2 * len(load_domain(folder).task_ids) == len(paid)
+
+
 def test_a_file_that_a_person_has_edited_is_kept_and_what_rests_on_it_is_done_again(
     draft: Drafts, folder: Path, model: DraftingModel
 ) -> None:
@@ -136,6 +154,7 @@ def test_a_gate_on_a_draft_is_not_held_and_on_a_reviewed_domain_it_is(
     plain = pytester.runpytest_subprocess(*command)
     refused = pytester.runpytest_subprocess(*command, gate)
     again = CliRunner().invoke(main, ["gate", "last"])
+    page = CliRunner().invoke(main, ["report", "last"])
     review = draft("--review", typed=read_all(folder))
     held = pytester.runpytest_subprocess(*command, gate)
 
@@ -145,6 +164,7 @@ def test_a_gate_on_a_draft_is_not_held_and_on_a_reviewed_domain_it_is(
     assert 1 == refused.ret
     refused.stdout.fnmatch_lines([f"gate*inconclusive*{told}*"])
     assert 3 == again.exit_code
+    assert told in page.stdout
     assert (0, "refunds: reviewed by Ann") == (
         review.exit_code,
         review.stdout.splitlines()[-1][:24],
@@ -260,3 +280,19 @@ def test_wrong_usage_is_named(drafts: Drafts, arguments: tuple[str, ...], told: 
 
     assert 2 == result.exit_code
     assert told in result.stderr
+
+
+def test_a_domain_that_was_not_drafted_can_be_reviewed_as_well(
+    drafts: Drafts, folder: Path
+) -> None:
+    drafts()
+    domain = load_domain(folder)
+    labels = [str(one.expected["decision"]) for one in rows_to_read(domain)]
+
+    result = drafts("--review", typed="\n".join(["Ann", "y", *labels]) + "\n")
+
+    review = read_review(folder)
+    assert 0 == result.exit_code, result.output
+    assert review is not None
+    assert review.holds(folder)
+    assert len(domain.task_ids) == len(review.rows)

@@ -27,7 +27,14 @@ from pytest_sopbench._drafting.reviewing import (
     clause_text,
     follows_cards,
 )
-from pytest_sopbench._drafting.stages import Complexity, Draft, guessing, measured, open_cards
+from pytest_sopbench._drafting.stages import (
+    BRIEF,
+    Complexity,
+    Draft,
+    guessing,
+    measured,
+    open_cards,
+)
 from pytest_sopbench._loading.drafted import DRAFTING, draft_of, read_review
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._making.documents import read_procedure
@@ -41,7 +48,7 @@ PRESET = 3
 
 def is_draft(folder: Path) -> bool:
     """Whether a domain was begun here with a model."""
-    return (folder / DRAFTING / "stages.json").is_file()
+    return (folder / BRIEF).is_file()
 
 
 def draft(  # noqa: PLR0913 - what the user gave
@@ -92,7 +99,7 @@ def _texts(folder: Path, source: Path | None, sop: str | None) -> tuple[str, str
     if is_draft(folder):
         if source is not None or sop is not None:
             tell(f"{folder} was begun already; its own brief and procedure are gone on with")
-        return (folder / DRAFTING / "brief.md").read_text("utf-8"), None
+        return (folder / BRIEF).read_text("utf-8"), None
     if source is None:
         refuse("a draft needs a brief", "give --from BRIEF (.docx, .pdf, .html, .md, .txt)")
     if folder.exists():

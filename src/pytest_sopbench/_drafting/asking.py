@@ -39,6 +39,7 @@ _STOPPED: Final = {
     StopReason.LENGTH: "the reply was cut off",
 }
 _FAILED: Final = ".failed.json"
+_AGAIN: Final = "run the same command again; what was done before is kept, and not paid for twice"
 
 
 class UnusableError(Exception):
@@ -75,6 +76,9 @@ class Recordings:
         """Return the reply to a request: the one that is kept, or else a new one, which is kept.
 
         A refusal and a reply that was cut off are kept apart, since asking again may help.
+
+        Raises:
+            SopbenchError: the provider did not answer.
         """
         key = self.key(model, request)
         path = self.folder / f"{key}.json"
@@ -86,7 +90,11 @@ class Recordings:
         with self._lock:
             client = self._client(model)
             self.asked += 1
-        reply = client.complete(request)
+        try:
+            reply = client.complete(request)
+        except Exception as fault:  # a client raises what its provider's library raises
+            msg = f"stage {stage}: the provider did not answer: {type(fault).__name__}: {fault}"
+            raise SopbenchError(msg, hint=_AGAIN) from fault
         stopped = reply.refusal or reply.stop in _STOPPED
         path = self._failed(key) if stopped else path
         data = {

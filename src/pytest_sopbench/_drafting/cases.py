@@ -6,6 +6,8 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
 from typing import Final
 
 from pytest_sopbench._audit.observing.covering import EQUAL, HELD, NOT_HELD, conditions_of
@@ -19,7 +21,7 @@ TASKS: Final = 40
 """Rows that a draft has, unless its branches need more."""
 
 _DRAWN: Final = 120
-_ROUNDS: Final = 2
+_ROUNDS: Final = 4
 _EACH: Final = 6
 _MOST: Final = 900
 _POOL: Final = 260
@@ -71,19 +73,46 @@ def _searched(
     for runs, source in ((found.a, sources[0]), (found.b, sources[1])):
         for number, side in unreached(runs, source):
             near = [at for at, one in enumerate(runs) if number in one.sides]
-            sides = [
-                [at for at in near if which in runs[at].sides[number]] for which in (HELD, NOT_HELD)
-            ]
-            if side == EQUAL and all(sides):
-                for one, other in zip(sides[0][:_EACH], sides[1][:_EACH], strict=False):
-                    yield from worlds.between(found.rows[one], found.rows[other])
-            for at in near[:_EACH]:
-                yield from worlds.near(found.rows[at], _EACH)
-        # A condition that nothing came to lies behind another one.
-        if any(
-            not any(number in one.sides for one in runs) for number, _ in unreached(runs, source)
-        ):
-            yield from worlds.draw(_DRAWN // 2)
+            if not near:
+                # It lies behind another condition, which more rows may pass.
+                yield from worlds.draw(_EACH * _EACH)
+            elif side == EQUAL:
+                yield from _closer(worlds, found.rows, runs, number)
+            else:
+                for at in near[:_EACH]:
+                    yield from worlds.near(found.rows[at], _EACH)
+
+
+def _closer(
+    worlds: Worlds, rows: Sequence[Row], runs: Sequence[Ran], number: int
+) -> Iterator[dict[str, JsonValue]]:
+    """Search for a cut-off between two rows on its two sides that differ in one column alone.
+
+    Each time the rows lie closer together, until they are one step apart.
+    """
+    near = [at for at, one in enumerate(runs) if number in one.sides]
+    held = [at for at in near if HELD in runs[at].sides[number]]
+    others = [at for at in near if NOT_HELD in runs[at].sides[number]]
+    for column in (one for one in worlds.shape.columns if one.is_ordered):
+        known = [at for at in near if rows[at][column.name] is not None]
+        groups: dict[str, list[int]] = defaultdict(list)
+        for at in known:
+            groups[worlds.apart_from(rows[at], column)].append(at)
+        gaps = list[tuple[Decimal, int, int]]()
+        for group in groups.values():
+            group.sort(key=lambda at: column.number(rows[at][column.name]))
+            for one, other in pairwise(group):
+                gap = column.number(rows[other][column.name]) - column.number(
+                    rows[one][column.name]
+                )
+                if gap and runs[one].sides[number] != runs[other].sides[number]:
+                    gaps.append((gap, one, other))
+        if gaps:
+            gap, one, other = min(gaps)
+            if gap > column.step:
+                yield from worlds.between(rows[one], rows[other], column)
+        elif held and others:
+            yield from worlds.between(rows[held[0]], rows[others[0]], column)
 
 
 def unreached(runs: Sequence[Ran], source: str) -> list[tuple[int, str]]:

@@ -109,11 +109,12 @@ class Draft:
 
     def begin(self, brief: str, sop: str | None) -> None:
         """Keep what the draft is made of; a procedure of the user's own is kept as it is."""
-        self._write(BRIEF, brief)
         if sop is not None:
             self._write(SOP, sop)
             self._book["own_sop"] = True
             self._keep_book()
+        # By this file a draft is known, so it comes last.
+        self._write(BRIEF, brief)
 
     @property
     def has_own_sop(self) -> bool:
@@ -263,7 +264,9 @@ class Draft:
         agreeing = sum(one.agrees for one in solved)
         self.say(f"  the solver agrees with {agreeing} of {len(solved)} labels")
         # Where a label follows from is asked of the policy once more, if anybody asks.
-        lines = {} if agreeing == len(solved) else self._lines(domain)
+        lines: Mapping[str, frozenset[int]] = {}
+        if agreeing < len(solved):
+            lines = self._lines(domain)
         found = solver_cards(domain, solved, self._text(POLICY), lines)
         keep_cards(self.folder / DRAFTING, SOLVER, found)
 
@@ -297,12 +300,15 @@ class Draft:
         self.say(f"{name}: ...")
         made = make()
         wrote: dict[str, str] = dict(before.get("wrote", {}))
-        for file in writes:
-            if file in edited:
-                self.say(f"  {file} was edited, and is kept as it is")
-                continue
+        for file in edited:
+            self.say(f"  {file} was edited, and is kept as it is")
+        own = [file for file in writes if file not in edited]
+        # Told before, so that files of a run that is killed here do not pass for a person's.
+        wrote |= {file: _hash(made[file]) for file in own}
+        self._book[name] = {"wrote": wrote}
+        self._keep_book()
+        for file in own:
             self._write(file, made[file])
-            wrote[file] = _hash(made[file])
         self._book[name] = {"read": read, "wrote": wrote}
         self._keep_book()
 

@@ -5,6 +5,7 @@ What they are labelled, running a policy says. Nothing here knows an answer.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from random import Random
@@ -30,6 +31,7 @@ _AT_A_CUT_OFF: Final = 0.6
 """Share of numbers that are drawn from both sides of the numbers of a policy."""
 
 _FIRST_KEY: Final = 10_001
+_PARTS: Final = 32
 
 
 class Worlds:
@@ -63,16 +65,22 @@ class Worlds:
             values = {one.name: self._value(one) for one in changed if row[one.name] is not None}
             yield self._fresh({**row, **values})
 
-    def between(self, row: Row, other: Row) -> Iterator[dict[str, JsonValue]]:
-        """Yield rows on the way from one to the other, number by number: a cut-off lies there."""
-        for column in self.shape.columns:
-            one, two = row[column.name], other[column.name]
-            if not column.is_ordered or one is None or two is None or one == two:
-                continue
-            first, last = column.number(one), column.number(two)
-            for part in range(1, 8):
-                value = column.value(first + (last - first) * part / 8)
-                yield self._fresh({**row, column.name: value})
+    def apart_from(self, row: Row, column: Column) -> str:
+        """Return the same text for rows that differ in this column, and in keys, alone."""
+        others = (one for one in self.shape.columns if one.type != KEY and one is not column)
+        return json.dumps([row[one.name] for one in others])
+
+    def between(self, row: Row, other: Row, column: Column) -> Iterator[dict[str, JsonValue]]:
+        """Yield rows on the way from one to the other in one column: a cut-off lies there."""
+        one, two = row[column.name], other[column.name]
+        if one is None or two is None or one == two:
+            return
+        first, last = column.number(one), column.number(two)
+        values = (
+            column.value(first + (last - first) * part / _PARTS) for part in range(_PARTS + 1)
+        )
+        for value in dict.fromkeys(values):
+            yield self._fresh({**row, column.name: value})
 
     def _row(self) -> dict[str, JsonValue]:
         row: dict[str, JsonValue] = {one.name: self._value(one) for one in self.shape.columns}
