@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from drafting_model import POLICY, SOP, TOOLS
 
+from pytest_sopbench._drafting.cards import policy_cards
 from pytest_sopbench._drafting.cases import try_out, unreached
-from pytest_sopbench._drafting.running import Texts
+from pytest_sopbench._drafting.running import Texts, run_policy
 from pytest_sopbench._drafting.shape import read_shape
+from pytest_sopbench._drafting.worlds import Worlds
 
 SHAPE = read_shape(TOOLS)
 
@@ -29,3 +31,25 @@ def test_a_cut_off_that_is_reckoned_is_found_to_the_cent(condition: str, met: fl
     assert {met, round(met + 0.01, 2)} <= prices
     left = unreached(tried.a, policy)
     assert ([] if met == 80 else ["equal"]) == [side for _, side in left]
+
+
+def test_an_answer_that_is_no_label_is_a_failure_of_the_policy_and_becomes_a_card() -> None:
+    texts = Texts(sop=SOP, shape=SHAPE)
+    rows = Worlds(SHAPE, [POLICY]).draw(60)
+    shouting = POLICY.replace('"nothing"', '"NOTHING"')
+
+    right, wrong = (run_policy(texts, one, rows) for one in (POLICY, shouting))
+
+    (card,) = policy_cards(rows, right, wrong, (POLICY, shouting))
+    assert "3.1" == card.clause
+    assert "fails: decision is 'NOTHING', which is no value of it" == card.readings["b"]
+
+
+def test_a_policy_that_never_ends_fails_and_the_others_go_on() -> None:
+    texts = Texts(sop=SOP, shape=SHAPE)
+    rows = Worlds(SHAPE, [POLICY]).draw(3)
+    endless = POLICY.replace("    try:", "    while True:\n        pass\n    try:", 1)
+
+    ran = run_policy(texts, endless, rows)
+
+    assert {"fails: timed_out"} == {one.told for one in ran}

@@ -54,6 +54,7 @@ def test_a_policy_that_is_wrong_in_one_clause_becomes_a_card_and_its_cases_no_ro
         if one["price"] == "80" and one["member"] == "false" and 3 <= int(one["days_late"]) < 15
     ]
     assert [] == doubtful
+    assert "4 cases: done before" in drafts("--model", "openai/gpt-x").stdout
 
 
 def test_two_policies_that_err_alike_are_caught_by_the_solver(

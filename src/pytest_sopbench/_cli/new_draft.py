@@ -69,7 +69,7 @@ def draft(  # noqa: PLR0913 - what the user gave
     brief, own = _texts(place.folder, source, sop)
     pair = models[0], models[-1]
     told = estimate(brief, own, pair, project_prices())
-    begun = " for all of it; what was asked before costs nothing" if is_draft(place.folder) else ""
+    begun = "; what was asked before costs nothing" if is_draft(place.folder) else ""
     for line in labelled("estimate", f"{told}{begun}"):
         say(line)
     if dry_run or (asks and not click.confirm("Go on?", default=True)):

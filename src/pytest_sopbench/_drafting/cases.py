@@ -130,12 +130,12 @@ def unreached(runs: Sequence[Ran], source: str) -> list[tuple[int, str]]:
 
 
 def unreached_lines(runs: Sequence[Ran], source: str) -> Iterator[str]:
-    """Say which sides no row was found for; some of them no case can have."""
+    """Say which sides no row lies on; some of them no case can have."""
     words = {HELD: "holds", NOT_HELD: "does not hold", EQUAL: "is met exactly"}
     conditions = conditions_of(source)
     for number, side in unreached(runs, source):
         one = conditions[number]
-        yield f"no case found in which {one.text} (line {one.line}) {words[side]}"
+        yield f"no labelled case in which {one.text} (line {one.line}) {words[side]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

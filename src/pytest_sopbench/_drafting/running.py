@@ -69,7 +69,7 @@ def run_policy(texts: Texts, source: str, rows: Sequence[Row]) -> list[Ran]:
         raise SopbenchError(msg, hint="edit or remove the policy, and run the command again")
     _refuse_unknown_tools(texts.shape, runs.values())
     covered = {one["covered"]: one for one in lines if "covered" in one}
-    return [_ran(runs[number], covered.get(number, {})) for number in range(len(rows))]
+    return [_ran(runs[number], covered.get(number, {}), texts.shape) for number in range(len(rows))]
 
 
 def mutants(texts: Texts, source: str, rows: Sequence[Row]) -> Mutation:
@@ -78,10 +78,12 @@ def mutants(texts: Texts, source: str, rows: Sequence[Row]) -> Mutation:
         return mutate(domain, LIMITS)
 
 
-def _ran(run: Mapping[str, Any], covered: Mapping[str, Any]) -> Ran:
+def _ran(run: Mapping[str, Any], covered: Mapping[str, Any], shape: Shape) -> Ran:
+    # What is no answer of this domain can be no label either.
+    error = run["error"] or shape.fault_of(run["answer"])
     return Ran(
-        answer=run["answer"],
-        error=run["error"],
+        answer=None if error else run["answer"],
+        error=error,
         lines=frozenset(map(int, covered.get("lines", ()))),
         sides={
             int(number): frozenset(map(str, sides))

@@ -95,6 +95,24 @@ class Shape:
             for one in self.outputs
         }
 
+    def fault_of(self, answer: Mapping[str, JsonValue]) -> str:
+        """Say why this is no answer of the domain, or nothing."""
+        if set(answer) != set(self.output_names):
+            return f"it answers the fields {', '.join(answer) or 'none'}"
+        for one in self.outputs:
+            value = answer[one["name"]]
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            is_whole = isinstance(value, int | float) and float(value).is_integer()
+            held = {
+                "enum": value in one["values"],
+                "boolean": isinstance(value, bool),
+                "integer": is_number and is_whole,
+                "number": is_number,
+            }
+            if not held[one["type"]]:
+                return f"{one['name']} is {value!r}, which is no value of it"
+        return ""
+
     def tool_specs(self) -> str:
         """Return `toolspecs.json`."""
         by_name = {one.name: one for one in self.columns}

@@ -208,7 +208,8 @@ class Draft:
         cards = read_cards(self.folder / DRAFTING)
         # A reference policy that a person has edited takes the place of the first one.
         own = POLICY if self._is_edited("4 cases", POLICY) else POLICY_A
-        decisions = json.dumps([[one.key, one.decision] for one in cards if one.about == POLICIES])
+        decided = [one for one in cards if one.about == POLICIES and one.decision]
+        decisions = json.dumps(sorted([one.key, one.decision] for one in decided))
 
         def make() -> Mapping[str, str]:
             sources = self._policy(own, texts.shape), self._policy(POLICY_B, texts.shape)

@@ -253,8 +253,8 @@ def _doubted(facts: SessionFacts, gate: GateSpec, verdict: GateVerdict) -> GateV
     """Return a verdict as inconclusive where the file, or a judge, is no ground for it."""
     why = ""
     if verdict.state is not GateState.INCONCLUSIVE:
-        why = facts.doubt or unreviewed(verdict.where, facts.drafts)
-        why = why or uncalibrated(gate.name, verdict.where, facts.doubtful)
+        why = facts.doubt or uncalibrated(gate.name, verdict.where, facts.doubtful)
+        why = why or unreviewed(verdict.where, facts.drafts)
     if not why and not facts.is_ended and verdict.state is GateState.HOLDS:
         # What else failed in it, a session says at its end.
         why = "the session did not come to its end"
