@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from drafting_model import BRIEF, EXCLUDED, SOP, DraftingModel, decided
 
+from pytest_sopbench._audit.audit import audit
 from pytest_sopbench._drafting.reviewing import rows_to_read
 from pytest_sopbench._loading.drafted import draft_of, read_review
 from pytest_sopbench._loading.load import load_domain
@@ -88,6 +89,15 @@ def test_both_sides_of_each_cut_off_are_among_the_rows(draft: Drafts, folder: Pa
     assert {2, 3, 14, 15} <= {int(one["days_late"]) for one in rows}
     assert {80.0, 80.01} <= {float(one["price"]) for one in rows if one["member"] == "false"}
     assert folder.joinpath("drafting", "cards.json").read_text("utf-8").strip() == "[]"
+
+
+def test_no_change_of_the_policy_goes_unnoticed_writes_included(
+    draft: Drafts, folder: Path
+) -> None:
+    found = audit(folder, mutants=True)
+
+    assert [] == [one for one in found.findings if one.rule == "mutant-survives"]
+    assert ["answer", "state"] == json.loads((folder / "metadata.json").read_text())["judged"]
 
 
 def test_what_was_asked_once_replays_without_a_key(

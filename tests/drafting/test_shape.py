@@ -63,6 +63,13 @@ def test_a_policy_that_reaches_too_far_is_named(source: str, told: str) -> None:
         checked_policy(source, read_shape(TOOLS))
 
 
+def test_a_domain_whose_tools_only_look_up_has_no_world_to_judge() -> None:
+    shape = read_shape({**TOOLS, "tools": TOOLS["tools"][:1]})
+
+    assert () == shape.writers
+    assert "judged" not in shape.metadata("refunds", "Refunds", "")
+
+
 def test_a_reply_is_found_in_its_fence() -> None:
     assert {"a": 1} == json_in('Here it is:\n```json\n{"a": 1}\n```')
     assert "x = 1\n" == code_in("```python\nx = 1\n```")

@@ -114,6 +114,8 @@ def _domain(texts: Texts, source: str, rows: Sequence[Row]) -> Generator[Domain]
             "data.csv": texts.shape.data(placed),
             "policy.py": source,
         }
+        if texts.shape.writers:
+            files["world.json"] = texts.shape.world()
         for file, text in files.items():
             (folder / file).write_text(text, encoding="utf-8", newline="")
         yield load_domain(folder)

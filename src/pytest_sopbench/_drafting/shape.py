@@ -20,6 +20,9 @@ from pytest_sopbench._drafting.asking import UnusableError
 ID: Final = "case_id"
 """The column with the id of the task; every draft has it as its first input."""
 
+_ENTRY: Final = "entry"
+"""The key of the tables that tools write into."""
+
 NUMBER, DATE, CHOICE, BOOLEAN, TEXT, KEY = "number", "date", "choice", "boolean", "text", "id"
 _TYPES: Final = (NUMBER, DATE, CHOICE, BOOLEAN, TEXT, KEY)
 _OUTPUTS: Final = ("enum", "boolean", "integer", "number")
@@ -88,6 +91,11 @@ class Shape:
     def output_names(self) -> tuple[str, ...]:
         return tuple(str(one["name"]) for one in self.outputs)
 
+    @property
+    def writers(self) -> tuple[Tool, ...]:
+        """The tools that do something; what is left undone makes a run wrong."""
+        return tuple(one for one in self.tools if not one.returns)
+
     def placeholders(self) -> dict[str, JsonValue]:
         """Return an answer of the right types, for rows that have no label yet."""
         return {
@@ -144,9 +152,20 @@ class Shape:
             "types": {ID: "text", **{one.name: _type(one) for one in self.columns}},
             "tools": {one.name: _entry(one) for one in self.tools},
         }
+        if self.writers:
+            # Whether a right run has written, and what, its policy says.
+            data["judged"] = ["answer", "state"]
         if self.distractors:
             data["distractors"] = list(self.distractors)
         return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+    def world(self) -> str:
+        """Return `world.json`: for each tool that writes an empty table of what it was told."""
+        tables = {
+            one.name: {"key": _ENTRY, "columns": [_ENTRY, *one.key], "rows": []}
+            for one in self.writers
+        }
+        return json.dumps({"tables": tables}, indent=2) + "\n"
 
     def data(self, rows: Sequence[Row]) -> str:
         """Return `data.csv`: the rows with their ids and labels."""
@@ -193,7 +212,8 @@ def _output(one: Mapping[str, Any]) -> dict[str, Any]:
 
 def _entry(tool: Tool) -> dict[str, Any]:
     if not tool.returns:
-        return {"key": list(tool.key), "result": {"status": "done"}}
+        told = {name: {"argument": name} for name in tool.key}
+        return {"insert": tool.name, "set": {_ENTRY: {"next": "E-"}, **told}}
     return {"key": list(tool.key), "returns": list(tool.returns), "missing": "error"}
 
 

@@ -56,6 +56,7 @@ POLICY_B: Final = f"{DRAFTING}/policy_b.py"
 POLICY: Final = "policy.py"
 DATA: Final = "data.csv"
 SPECS: Final = "toolspecs.json"
+WORLD: Final = "world.json"
 METADATA: Final = "metadata.json"
 SOLVED: Final = f"{DRAFTING}/solver.json"
 _BOOK: Final = f"{DRAFTING}/stages.json"
@@ -216,7 +217,7 @@ class Draft:
             return self._made_cases(texts, sources, fixed="a" if own == POLICY else "")
 
         reads = [SOP, TOOLS, own, POLICY_B]
-        writes = [METADATA, SPECS, POLICY, DATA]
+        writes = [SPECS, POLICY, DATA, *((WORLD,) if texts.shape.writers else ()), METADATA]
         self._stage("4 cases", reads, make, writes, also=decisions)
 
     def _made_cases(
@@ -248,6 +249,7 @@ class Draft:
         self.say(f"  {len(tried.rows)} cases generated; the policies differ on {differ}")
         return {
             SPECS: texts.shape.tool_specs(),
+            WORLD: texts.shape.world(),
             METADATA: texts.shape.metadata(self.name, self._title(), ""),
             POLICY: source,
             DATA: texts.shape.data(picked.rows),
