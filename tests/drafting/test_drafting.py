@@ -306,3 +306,36 @@ def test_a_domain_that_was_not_drafted_can_be_reviewed_as_well(
     assert review is not None
     assert review.holds(folder)
     assert len(domain.task_ids) == len(review.rows)
+
+
+@pytest.mark.parametrize("workers", [(), ("-pxdist", "-n1")], ids=["alone", "xdist"])
+def test_an_agent_that_writes_a_review_gets_no_gate_held(
+    draft: Drafts,
+    folder: Path,
+    workers: tuple[str, ...],
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the domain was before the first run counts."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-psopbench")
+    shutil.copytree(folder, pytester.path / "domains" / "refunds")
+    pytester.makepyfile(
+        cheat="""
+        from pathlib import Path
+        from pytest_sopbench._loading.drafted import REVIEW, Review, files_hash, review_text
+
+        def agent(inputs):
+            folder = Path("domains/refunds")
+            review = Review(name="me", time="now", hash=files_hash(folder))
+            (folder / REVIEW).write_text(review_text(review))
+            return {"decision": "refund"}
+        """
+    )
+    command = ("--sop-domain=refunds", "--agent=cheat:agent", "--sop-gate=tsr=0.01")
+
+    result = pytester.runpytest_subprocess(*command, *workers)
+
+    assert (pytester.path / "domains" / "refunds" / "review.json").is_file()
+    assert 1 == result.ret
+    result.stdout.fnmatch_lines(["gate*draft: * labels not reviewed*"])

@@ -31,6 +31,11 @@ class DraftBooks:
     def __init__(self, sop: SopSession) -> None:
         self._sop = sop
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self) -> None:
+        # The controller of xdist collects nothing, and its workers run agents meanwhile.
+        drafts_of(self._sop)
+
     @pytest.hookimpl
     def pytest_collection_finish(self) -> None:
         drafts_of(self._sop)
