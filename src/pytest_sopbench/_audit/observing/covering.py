@@ -194,13 +194,13 @@ def _cover_policy(suite: Suite, path: Path, book: Book) -> None:
 def _say_run(position: int, trace: Trace, book: Book) -> None:
     """Say what the policy came to, for who writes rows and knows no label yet."""
     returned, problem = trace.returned, trace.problem
-    answer = returned.mapping if returned is not None else {}
+    answer = None if returned is None or not returned.mapping else returned.mapping
     error = f"{problem.type}: {problem.message}" if problem is not None else ""
     if not error and not answer:
         error = "it returned no fields" if trace.ending is Ending.RETURNED else trace.ending.value
     book.say(
         ran=position,
-        answer=answer or None,
+        answer=answer,
         error=error,
         tools=sorted({call.name for call in trace.calls}),
     )
