@@ -148,6 +148,12 @@ def test_a_gate_that_holds_and_nothing_else_passes() -> None:
             id="and a task that must pass did not",
         ),
         pytest.param({"doubt": "line 3 is damaged"}, UNKNOWN, id="a damaged file"),
+        pytest.param({"drafts": {"lab": "9 labels not reviewed"}}, UNKNOWN, id="a draft"),
+        pytest.param(
+            {"gates": OF_LAB, "drafts": {"clinic": "9 labels not reviewed"}},
+            HOLDS,
+            id="another domain is a draft",
+        ),
         pytest.param({"is_ended": False}, UNKNOWN, id="no end"),
         pytest.param(
             {"is_ended": False, "summaries": {"lab": runs(1, 9)}}, FAILS, id="no end, and too few"

@@ -194,6 +194,7 @@ TYPED: dict[str, st.SearchStrategy[Any]] = {
     "timeout": st.none() | st.floats(0, 1e9) | st.integers(0, 10**9),
     "judge": st.none() | st.dictionaries(TEXT, VALUES, min_size=1, max_size=2),
     "doubtful": st.dictionaries(TEXT, st.dictionaries(TEXT, TEXT, max_size=2), max_size=2),
+    "drafts": st.dictionaries(TEXT, TEXT, max_size=2),
     "resumed": st.lists(VALUES, max_size=2).map(tuple),
     "slim": st.booleans(),
 }

@@ -53,12 +53,12 @@ def say_consumption(judging: Judging) -> None:
     """Say what the judge was asked in this command, if anything."""
     if not judging.log.exists():
         return
-    found = read_log(judging.log, _prices())
+    found = read_log(judging.log, project_prices())
     judging.log.unlink(missing_ok=True)
     say(consumption_text(found))
 
 
-def _prices() -> Prices | None:
+def project_prices() -> Prices | None:
     """Return the prices of the configuration.
 
     Raises:

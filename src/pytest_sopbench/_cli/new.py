@@ -12,6 +12,7 @@ import click
 
 from pytest_sopbench._cli.app import project, say
 from pytest_sopbench._cli.found_domains import search_paths
+from pytest_sopbench._cli.new_draft import PRESET, draft, is_draft, review
 from pytest_sopbench._cli.new_table import NONE, Wishes, checked, plan_of, table_options
 from pytest_sopbench._loading.finding import known_domains
 from pytest_sopbench._making.imported import Plan, domain_files, preview_lines
@@ -46,6 +47,20 @@ _SECONDS = 300.0
     metavar="S",
     help=f"Seconds for the code of a published folder ({_SECONDS:g}).",
 )
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="PROVIDER/MODEL",
+    help="Draft a domain with a model; a second one solves.",
+)
+@click.option(
+    "--complexity",
+    type=click.IntRange(1, 9),
+    metavar="N",
+    help=f"How much a drafted procedure has of everything, 1 to 9 ({PRESET}).",
+)
+@click.option("--review", "is_review", is_flag=True, help="Read a domain: cards and thirty rows.")
 @click.option("--class", "domain_class", metavar="TEXT", help="The class of a scenario file.")
 @click.option("--to", metavar="FOLDER", help="Where NAME is made (the first of sop_paths).")
 @click.option("--yes", is_flag=True, help="Ask nothing, and take every proposal.")
@@ -57,6 +72,9 @@ def new(  # noqa: PLR0913 - click gives each option
     what: str | None,
     time_limit: float | None,
     domain_class: str | None,
+    models: tuple[str, ...],
+    complexity: int | None,
+    is_review: bool,
     to: str | None,
     yes: bool,
     dry_run: bool,
@@ -83,11 +101,34 @@ def new(  # noqa: PLR0913 - click gives each option
     responses.jsonl, which --agent=replayed:FILE reads. Records whose target breaks its own schema
     are listed. Without --class a file with DFS in its name is of the class deep, one with BFS of
     wide.
+
+    With --model a brief (.md, .txt, .docx, .pdf, .html) becomes a draft: procedure, tools, two
+    policies and rows, whose labels come from running a policy. --sop is a procedure of your own,
+    which stays as it is. The same command goes on where a draft stood. --review leads a person
+    through it; until then no gate on it is held.
     """
     asks = sys.stdin.isatty() and sys.stdout.isatty() and not yes
     if name is None:
         name = _asked_name(asks=asks)
     source = from_home(what) if what is not None else None
+    if is_review:
+        review(name, _folder(to) / name)
+        return
+    if models or is_draft(_folder(to) / name):
+        place = _drafted_place(name, to)
+        draft(
+            place,
+            source,
+            wishes.sop,
+            models=models,
+            complexity=complexity,
+            asks=asks,
+            dry_run=dry_run,
+        )
+        return
+    if complexity is not None:
+        msg = "--complexity is about a draft; give --model as well"
+        raise click.UsageError(msg)
     kind = recognise(source) if source is not None else None
     given = {
         Kind.TABLE: wishes.given(),
@@ -144,6 +185,20 @@ def _refuse_of_others(
             there = f"{source} is {kind}" if kind else "give --from as well"
             msg = f"{options[0]} is about {about}; {there}"
             raise click.UsageError(msg)
+
+
+def _folder(to: str | None) -> Path:
+    return Path(to) if to else project().folders("sop_paths")[0]
+
+
+def _drafted_place(name: str, to: str | None) -> Place:
+    """Return the place of a draft, which may have been begun already."""
+    folder = _folder(to)
+    if not is_draft(folder / name):
+        return _place(name, to, has_agent=False)
+    named = {path.resolve() for path in project().folders("sop_paths")}
+    domain = name if folder.resolve() in named else f"./{(folder / name).as_posix()}"
+    return Place(name=name, folder=folder / name, domain=domain)
 
 
 def _place(name: str, to: str | None, *, has_agent: bool) -> Place:

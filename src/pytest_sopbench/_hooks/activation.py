@@ -38,6 +38,7 @@ from pytest_sopbench._hooks.process.outgoing import Outgoing
 from pytest_sopbench._hooks.runs.run_cache import RUNS, Runs
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
 from pytest_sopbench._hooks.session.domains import ActiveDomain
+from pytest_sopbench._hooks.session.drafts import DraftBooks
 from pytest_sopbench._hooks.session.session import SESSION, SopSession, check_writable, is_due
 from pytest_sopbench._hooks.session.variants import variants_in
 from pytest_sopbench._hooks.settings.marks import read_task_id
@@ -165,6 +166,7 @@ def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controlle
     register(JunitFile(config, gate, misses=sop.options.junit_misses), "sop-junit")
     register(PriceBooks(sop), "sop-prices")
     register(JudgeBooks(sop), "sop-judge-books")
+    register(DraftBooks(sop), "sop-draft-books")
     if sop.options.variants:
         register(VariantBooks(sop), "sop-variant-books")
     if sop.options.budget:

@@ -110,6 +110,7 @@ class SessionOptions:
         broken: what tests or agents broke in their process, which counts among the failures.
         judge: what its model judge consumed, and how far it can be relied on.
         doubtful: by domain and output field why no gate may rest on its judge.
+        drafts: domains that were drafted, and why no gate may rest on their labels.
         quarantined: tasks that might fail when it was run.
         may_break: the rules that tasks might break when it was run, by the tasks.
         must_pass: tasks that had to pass.
@@ -145,6 +146,7 @@ class SessionOptions:
     broken: tuple[str, ...] = ()
     judge: Mapping[str, JsonValue] | None = None
     doubtful: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    drafts: Mapping[str, str] = field(default_factory=dict[str, str])
     quarantined: tuple[TaskName, ...] = ()
     may_break: Mapping[TaskName, tuple[str, ...]] = field(
         default_factory=dict[TaskName, tuple[str, ...]]
@@ -383,7 +385,7 @@ _OPTIONS: Final = part(
         "timeout": maybe(AMOUNT),
         **dict.fromkeys(("scoring", "contract", "approver", "replay", "not_evaluated"), TEXT),
         **dict.fromkeys(("compare", "prices", "reason", "rescored"), TEXT),
-        **dict.fromkeys(("agents", "metrics"), _by_name(TEXT)),
+        **dict.fromkeys(("agents", "metrics", "drafts"), _by_name(TEXT)),
         "judge": maybe(OBJECT),
         "doubtful": _by_name(_by_name(TEXT)),
         **dict.fromkeys(("quarantined", "must_pass", "expired"), many(_NAME)),

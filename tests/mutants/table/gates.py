@@ -155,6 +155,14 @@ MUTANTS = (
         "A gate holds on a file with damaged lines.",
     ),
     Mutant(
+        "gates/draft-is-no-doubt",
+        "_doubted",
+        "        why = why or unreviewed(verdict.where, facts.drafts)",
+        "        why = why or unreviewed(verdict.where, {})",
+        ("core/test_decide.py",),
+        "A gate holds on labels that a model's policy gave and nobody has read.",
+    ),
+    Mutant(
         "gates/unended-holds",
         "_doubted",
         "    if not why and not facts.is_ended and verdict.state is GateState.HOLDS:",

@@ -186,8 +186,24 @@ def _cover_policy(suite: Suite, path: Path, book: Book) -> None:
         seen.clear()
         lines: set[int] = set()
         trace = suite.run(task, traced(decide, str(path), lines))
+        _say_run(position, trace, book)
         if trace.ending is Ending.RETURNED:
             _say(suite, position, trace, book, lines=lines, seen=seen)
+
+
+def _say_run(position: int, trace: Trace, book: Book) -> None:
+    """Say what the policy came to, for who writes rows and knows no label yet."""
+    returned, problem = trace.returned, trace.problem
+    answer = None if returned is None or not returned.mapping else returned.mapping
+    error = f"{problem.type}: {problem.message}" if problem is not None else ""
+    if not error and not answer:
+        error = "it returned no fields" if trace.ending is Ending.RETURNED else trace.ending.value
+    book.say(
+        ran=position,
+        answer=answer,
+        error=error,
+        tools=sorted({call.name for call in trace.calls}),
+    )
 
 
 def _say(

@@ -88,6 +88,17 @@ def uncalibrated(gate: str, where: str, doubtful: Doubtful) -> str:
     return ""
 
 
+def unreviewed(where: str, drafts: Mapping[str, str]) -> str:
+    """Say which drafted domain leaves a gate open, whatever the gate asks, or nothing.
+
+    Args:
+        where: the group of runs that the gate was asked of.
+        drafts: the domains whose labels nobody has reviewed, and what is said of them.
+    """
+    found = (told for domain, told in drafts.items() if _speaks_of(where, domain))
+    return next((f"draft: {told}" for told in found), "")
+
+
 def in_doubt(domain: str, field: str, why: str) -> str:
     """Say that the judge of a field must not decide."""
     return f"the judge of {domain}, {field} must not decide: {why}"

@@ -20,7 +20,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.variants import VariantFinding
 from pytest_sopbench._core.verdict import Outcome
 
-from .calibration import OTHER_JUDGE, Calibration, Doubtful, uncalibrated
+from .calibration import OTHER_JUDGE, Calibration, Doubtful, uncalibrated, unreviewed
 from .conditions import (
     COMPARISON_GATES,
     Agents,
@@ -119,7 +119,8 @@ class SessionFacts:
     now on, so that there is nothing to compare it with. `failures` counts the tests that failed and
     that no gate forgives; `None` is unknown. `not_evaluated` says what took selected tasks away.
     `doubt` says why the file of the session proves nothing. `is_ended` holds where the session came
-    to its end. `doubtful` are the model judges on which no gate may rest.
+    to its end. `doubtful` are the model judges on which no gate may rest, and `drafts` the domains
+    whose labels nobody has reviewed.
     """
 
     gates: Sequence[GateSpec]
@@ -139,6 +140,7 @@ class SessionFacts:
     doubt: str = ""
     is_ended: bool = True
     doubtful: Doubtful = field(default_factory=dict[str, "Mapping[str, str]"])
+    drafts: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def asked_of(self, about: About) -> Mapping[str, Summary]:
         """Return what the runs came to that a gate is asked of."""
@@ -252,6 +254,7 @@ def _doubted(facts: SessionFacts, gate: GateSpec, verdict: GateVerdict) -> GateV
     why = ""
     if verdict.state is not GateState.INCONCLUSIVE:
         why = facts.doubt or uncalibrated(gate.name, verdict.where, facts.doubtful)
+        why = why or unreviewed(verdict.where, facts.drafts)
     if not why and not facts.is_ended and verdict.state is GateState.HOLDS:
         # What else failed in it, a session says at its end.
         why = "the session did not come to its end"

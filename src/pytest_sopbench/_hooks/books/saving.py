@@ -15,6 +15,7 @@ from pytest_sopbench._core.model.task import RunKey, Share, share_of
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.runs.journals import journal_folder
 from pytest_sopbench._hooks.session.domains import ActiveDomain, own_version
+from pytest_sopbench._hooks.session.drafts import drafts_of
 from pytest_sopbench._hooks.session.session import (
     SopSession,
     deselection_reason,
@@ -246,6 +247,7 @@ def _options(sop: SopSession) -> SessionOptions:
     options = sop.options
     recorded = replace(
         _beside(sop),
+        drafts=drafts_of(sop),
         selection=(*options.selection, *named_tasks(sop)),
         trials=options.trials,
         agents=named_agents(sop),

@@ -33,6 +33,7 @@ from pytest_sopbench._hooks.items.without_runs import (
     is_empty_shard,
 )
 from pytest_sopbench._hooks.session.consistency import has_workers
+from pytest_sopbench._hooks.session.drafts import drafts_of
 from pytest_sopbench._hooks.session.judging import doubtful_in
 from pytest_sopbench._hooks.session.session import (
     SopSession,
@@ -367,6 +368,7 @@ class Gate:
             entries=self.entries.report,
             failures=self._failed.untold if self.is_set else 0,
             doubtful=doubtful_in(self._sop.config),
+            drafts=drafts_of(self._sop),
         )
         if self.baseline.is_missing:
             self._create_baseline(refused_as_baseline(facts))

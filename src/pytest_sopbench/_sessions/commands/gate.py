@@ -102,6 +102,7 @@ def ask_gates(
         doubt=saved.doubts[0] if saved.doubts else "",
         is_ended=saved.finished,
         doubtful=recorded.doubtful,
+        drafts=recorded.drafts,
     )
     return decide(facts if facts.not_evaluated else _with_summaries(facts, saved))
 

@@ -113,7 +113,8 @@ def _remarks_of(saved: SavedSession) -> tuple[str, ...]:
     """Return what must not go unsaid of a session."""
     published = saved.header.options.scoring == "published"
     remark = "judged by the published scorer's rules, not by ours"
-    return (*((remark,) if published else ()), *saved.problems, *_forgiven_rules(saved))
+    drafts = (f"draft: {told} ({name})" for name, told in saved.header.options.drafts.items())
+    return (*((remark,) if published else ()), *drafts, *saved.problems, *_forgiven_rules(saved))
 
 
 def _forgiven_rules(saved: SavedSession) -> Iterator[str]:

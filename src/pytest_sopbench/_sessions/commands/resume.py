@@ -234,7 +234,7 @@ def unlike(
 
 
 def _comparable(options: SessionOptions, other: SessionOptions) -> Mapping[str, JsonValue]:
-    options = replace(options, prices="", judge=None, doubtful={}, variants={})
+    options = replace(options, prices="", judge=None, doubtful={}, drafts={}, variants={})
     if not other.prompts:
         options = replace(options, prompts={})
     return options_to_json(options if other.setups else replace(options, setups={}))
@@ -244,6 +244,7 @@ def learned(whole: SessionOptions, parts: Sequence[SessionOptions]) -> SessionOp
     """Return options with what shards have learned of agents and prices; all prices are named.
 
     A judge that was doubtful in one of them is so in all together, and what it consumed adds up.
+    So is a domain whose labels nobody had reviewed.
     """
     return replace(
         whole,
@@ -252,6 +253,7 @@ def learned(whole: SessionOptions, parts: Sequence[SessionOptions]) -> SessionOp
         prices=listed(*(one.prices for one in parts)) or "",
         variants=joined(one.variants for one in parts),
         doubtful=_doubtful(parts),
+        drafts={name: why for one in parts for name, why in one.drafts.items()},
         judge=_judge(parts),
     )
 

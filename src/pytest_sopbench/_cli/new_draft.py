@@ -1,0 +1,246 @@
+"""`sopbench new --model` and `--review`: a domain drafted with a model, and read by a person."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pytest_sopbench._cli.app import FAILS, known_mask, refuse, say, tell
+from pytest_sopbench._cli.found_domains import domain_folders
+from pytest_sopbench._cli.judging import project_prices
+from pytest_sopbench._core.model.task import OutputField, Task
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._drafting.cards import CHOICES, Card
+from pytest_sopbench._drafting.costs import estimate, spent_lines
+from pytest_sopbench._drafting.reviewing import (
+    LABEL,
+    READER,
+    Reviewing,
+    checked,
+    clause_text,
+    follows_cards,
+)
+from pytest_sopbench._drafting.stages import (
+    BRIEF,
+    Complexity,
+    Draft,
+    guessing,
+    measured,
+    open_cards,
+)
+from pytest_sopbench._loading.drafted import DRAFTING, draft_of, read_review
+from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._making.documents import read_procedure
+from pytest_sopbench._making.place import Place, to_do_lines
+from pytest_sopbench._reports.text import counted, labelled
+from pytest_sopbench.errors import SopbenchError
+
+PRESET = 3
+"""The complexity that a draft has unless another is asked for."""
+
+
+def is_draft(folder: Path) -> bool:
+    """Whether a domain was begun here with a model."""
+    return (folder / BRIEF).is_file()
+
+
+def draft(  # noqa: PLR0913 - what the user gave
+    place: Place,
+    source: Path | None,
+    sop: str | None,
+    *,
+    models: Sequence[str],
+    complexity: int | None,
+    asks: bool,
+    dry_run: bool,
+) -> None:
+    """Draft a domain, or go on with one where it stood."""
+    if not models:
+        refuse("a draft needs a model", "give --model openai/MODEL")
+    if len(models) > 2:  # noqa: PLR2004 - a writer and a solver
+        refuse("--model is given more than twice", "the first writes, the second solves")
+    brief, own = _texts(place.folder, source, sop)
+    pair = models[0], models[-1]
+    told = estimate(brief, own, pair, project_prices())
+    begun = "; what was asked before costs nothing" if is_draft(place.folder) else ""
+    for line in labelled("estimate", f"{told}{begun}"):
+        say(line)
+    if dry_run or (asks and not click.confirm("Go on?", default=True)):
+        return
+    made = Draft(
+        name=place.name,
+        folder=place.folder,
+        models=pair,
+        complexity=Complexity(level=complexity or PRESET),
+        say=say,
+        go_on=lambda: not asks or click.confirm(_outline_read(place.folder), default=True),
+    )
+    if not is_draft(place.folder):
+        made.begin(brief, own)
+    try:
+        is_whole = made.run()
+    except SopbenchError:
+        _say_spent(made)
+        raise
+    _say_spent(made)
+    if is_whole:
+        _say_result(made, place)
+
+
+def _texts(folder: Path, source: Path | None, sop: str | None) -> tuple[str, str | None]:
+    """Return the brief, and the user's own procedure where there is one."""
+    if is_draft(folder):
+        if source is not None or sop is not None:
+            tell(f"{folder} was begun already; its own brief and procedure are gone on with")
+        return (folder / BRIEF).read_text("utf-8"), None
+    if source is None:
+        refuse("a draft needs a brief", "give --from BRIEF (.docx, .pdf, .html, .md, .txt)")
+    if folder.exists():
+        refuse(f"{folder}: is there already, and was not drafted", "take another name")
+    own = read_procedure(Path(sop))[1] if sop is not None else None
+    return read_procedure(source)[1], own
+
+
+def _outline_read(folder: Path) -> str:
+    return f"Read {folder / DRAFTING / 'outline.json'}, and edit it if you like. Go on?"
+
+
+def _say_spent(made: Draft) -> None:
+    recordings = made.recordings
+    say("")
+    told = f"{counted(recordings.asked, 'request')} asked, {recordings.kept} answered by recordings"
+    for line in labelled("cost", told):
+        say(line)
+    for line in spent_lines(recordings.spent(project_prices())):
+        say(f"  {line}")
+
+
+def _say_result(made: Draft, place: Place) -> None:
+    say("")
+    for line in labelled("measured", measured(made)):
+        say(line)
+    for name, share in guessing(made).items():
+        say(f"  the most frequent label of {name} is right on {100 * share:.0f} % of the rows")
+    for line in to_do_lines(made.folder):
+        say(line)
+    say("")
+    cards = open_cards(made.folder)
+    say(f"draft: {draft_of(load_domain(made.folder)) or 'reviewed'}")
+    say(f"{counted(len(cards), 'card')} to decide, {made.folder / DRAFTING / 'cards.json'}")
+    say("go on with")
+    say(f"  sopbench new {place.name} --review")
+    say(f"  pytest --sop-domain={shlex.quote(place.domain)} --agent=PACKAGE.MODULE:AGENT")
+
+
+# A person reads: the procedure, the cards, thirty rows.
+
+
+def review(name: str, place: Path) -> None:
+    """Lead a person through a review, and keep it once nothing is open."""
+    folder = place if place.is_dir() else next(iter(dict(domain_folders((name,)))))
+    domain = load_domain(folder)
+    held = read_review(folder)
+    if held is not None and held.holds(folder):
+        say(f"reviewed by {held.name}, {held.time}; no file has changed since")
+        return
+    _check(folder, has_policy=domain.policy_file is not None)
+    reader = click.prompt("Your name", default=os.environ.get("USER") or None)
+    going = Reviewing(domain=domain, name=str(reader))
+    say("")
+    say(domain.sop)
+    if not click.confirm("Is this what you mean, and can people follow it?"):
+        _end(["the procedure is not what the reader means: edit sop.md, and draft again"])
+    before = going.cards
+    _decide_cards(going)
+    if follows_cards(going.cards, before):
+        command = f"sopbench new {name} --model ..."
+        _end([f"the decisions are kept; rows follow them with: {command}; then review again"])
+    _read_rows(going)
+    if points := going.open_points():
+        _end(points)
+    going.finish()
+    say(f"{name}: reviewed by {reader}; it is void as soon as a file changes")
+
+
+def _check(folder: Path, *, has_policy: bool) -> None:
+    """Refuse what no reader should have to find: errors of the audit."""
+    found, errors, survivors = checked(folder, has_policy=has_policy)
+    for line in (*found.facts, *survivors):
+        say(line)
+    if errors:
+        _end([f"the audit has errors: {one}" for one in errors])
+
+
+def _decide_cards(going: Reviewing) -> None:
+    cards = going.open_cards
+    for number, card in enumerate(cards, 1):
+        say("")
+        say(f"card {number} of {len(cards)}: {_question(card)}")
+        say(clause_text(going.domain.sop, card.clause) or "(no clause is named)")
+        _say_values(card.inputs)
+        for who, reading in card.readings.items():
+            say(f"  {who}: {reading}")
+        choices = click.Choice([*CHOICES[card.about], "skip"])
+        decision = click.prompt("Who is right (text: the text is wrong)", type=choices)
+        if decision != "skip":
+            going.decide(card, decision)
+
+
+def _question(card: Card) -> str:
+    who = "the solver and the policy" if "solver" in card.readings else "the two policies"
+    return f"{who} read clause {card.clause or '?'} differently ({counted(card.cases, 'case')})"
+
+
+def _read_rows(going: Reviewing) -> None:
+    rows = going.rows
+    for number, task in enumerate(rows, 1):
+        say("")
+        say(f"row {number} of {len(rows)}: {task.id}")
+        _say_values({**task.inputs, **task.results})
+        said = {one.name: _answer(one) for one in going.domain.fields}
+        if going.read(task, said, partial(_who, task)):
+            say("  that is the label")
+
+
+def _answer(field: OutputField) -> JsonValue:
+    kind: Any = None
+    match field.type.value:
+        case "enum":
+            kind = click.Choice(list(field.values), case_sensitive=False)
+        case "boolean":
+            kind = click.BOOL
+        case "integer":
+            kind = click.INT
+        case "number":
+            kind = click.FLOAT
+        case _:
+            kind = click.STRING
+    answer: JsonValue = click.prompt(field.name, type=kind)
+    return answer
+
+
+def _who(task: Task) -> str:
+    label = ", ".join(f"{name} {value}" for name, value in task.expected.items())
+    say(f"  the label is: {label}")
+    return str(click.prompt("Which is right", type=click.Choice([LABEL, READER])))
+
+
+def _say_values(values: Mapping[str, JsonValue]) -> None:
+    for name, value in values.items():
+        say(f"  {name}: {'(no record)' if value is None else value}")
+
+
+def _end(points: Sequence[str]) -> None:
+    """End without a review; what was answered is kept."""
+    say("")
+    mask = known_mask()
+    for one in points:
+        say(mask(f"not reviewed: {one}"))
+    sys.exit(FAILS)

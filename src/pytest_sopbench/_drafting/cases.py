@@ -1,0 +1,228 @@
+"""Choose rows: what each branch, cut-off and changed policy needs, and labels by execution."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import Final
+
+from pytest_sopbench._audit.observing.covering import EQUAL, HELD, NOT_HELD, conditions_of
+from pytest_sopbench._audit.observing.mutants import Mutation
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._drafting.running import Ran, Texts, mutants, run_policy
+from pytest_sopbench._drafting.shape import ID, Row
+from pytest_sopbench._drafting.worlds import Worlds
+
+TASKS: Final = 40
+"""Rows that a draft has, unless its branches need more."""
+
+_DRAWN: Final = 120
+_ROUNDS: Final = 4
+_EACH: Final = 6
+_MOST: Final = 900
+_POOL: Final = 260
+_TWICE: Final = 2
+"""Rows that each branch and each changed policy gets, so that no row bears one alone."""
+
+Goal = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """Rows, and what two policies did on each."""
+
+    rows: Sequence[Row]
+    a: Sequence[Ran]
+    b: Sequence[Ran]
+
+    def __add__(self, other: Tried) -> Tried:
+        return Tried(rows=[*self.rows, *other.rows], a=[*self.a, *other.a], b=[*self.b, *other.b])
+
+
+def try_out(texts: Texts, sources: tuple[str, str]) -> Tried:
+    """Draw rows, and search for those that come to what no row has come to yet.
+
+    The search looks at the conditions of both policies: each is to hold and not to hold, and each
+    cut-off is to be met exactly.
+    """
+    worlds = Worlds(texts.shape, sources)
+    rows = worlds.draw(_DRAWN)
+    for row in rows[:2]:
+        rows += worlds.around(row)
+    found = _run(texts, sources, rows)
+    for _ in range(_ROUNDS):
+        more = [*_searched(worlds, found, sources)][: _MOST - len(found.rows)]
+        if not more:
+            break
+        found += _run(texts, sources, more)
+    return found
+
+
+def _run(texts: Texts, sources: tuple[str, str], rows: Sequence[Row]) -> Tried:
+    a, b = (run_policy(texts, one, rows) for one in sources)
+    return Tried(rows=rows, a=a, b=b)
+
+
+def _searched(
+    worlds: Worlds, found: Tried, sources: tuple[str, str]
+) -> Iterator[dict[str, JsonValue]]:
+    for runs, source in ((found.a, sources[0]), (found.b, sources[1])):
+        for number, side in unreached(runs, source):
+            near = [at for at, one in enumerate(runs) if number in one.sides]
+            if not near:
+                # It lies behind another condition, which more rows may pass.
+                yield from worlds.draw(_EACH * _EACH)
+            elif side == EQUAL:
+                yield from _closer(worlds, found.rows, runs, number)
+            else:
+                for at in near[:_EACH]:
+                    yield from worlds.near(found.rows[at], _EACH)
+
+
+def _closer(
+    worlds: Worlds, rows: Sequence[Row], runs: Sequence[Ran], number: int
+) -> Iterator[dict[str, JsonValue]]:
+    """Search for a cut-off between two rows on its two sides that differ in one column alone.
+
+    Each time the rows lie closer together, until they are one step apart.
+    """
+    near = [at for at, one in enumerate(runs) if number in one.sides]
+    held = [at for at in near if HELD in runs[at].sides[number]]
+    others = [at for at in near if NOT_HELD in runs[at].sides[number]]
+    for column in (one for one in worlds.shape.columns if one.is_ordered):
+        known = [at for at in near if rows[at][column.name] is not None]
+        groups: dict[str, list[int]] = defaultdict(list)
+        for at in known:
+            groups[worlds.apart_from(rows[at], column)].append(at)
+        gaps = list[tuple[Decimal, int, int]]()
+        for group in groups.values():
+            group.sort(key=lambda at: column.number(rows[at][column.name]))
+            for one, other in pairwise(group):
+                gap = column.number(rows[other][column.name]) - column.number(
+                    rows[one][column.name]
+                )
+                if gap and runs[one].sides[number] != runs[other].sides[number]:
+                    gaps.append((gap, one, other))
+        if gaps:
+            gap, one, other = min(gaps)
+            if gap > column.step:
+                yield from worlds.between(rows[one], rows[other], column)
+        elif held and others:
+            yield from worlds.between(rows[held[0]], rows[others[0]], column)
+
+
+def unreached(runs: Sequence[Ran], source: str) -> list[tuple[int, str]]:
+    """Return the conditions of a policy with the sides on which no row lies."""
+    seen: dict[int, set[str]] = defaultdict(set)
+    for one in runs:
+        for number, sides in one.sides.items():
+            seen[number] |= sides
+    return [
+        (number, side)
+        for number, condition in enumerate(conditions_of(source))
+        for side in (HELD, NOT_HELD, *((EQUAL,) if condition.is_cut_off else ()))
+        if side not in seen[number]
+    ]
+
+
+def unreached_lines(runs: Sequence[Ran], source: str) -> Iterator[str]:
+    """Say which sides no row lies on; some of them no case can have."""
+    words = {HELD: "holds", NOT_HELD: "does not hold", EQUAL: "is met exactly"}
+    conditions = conditions_of(source)
+    for number, side in unreached(runs, source):
+        one = conditions[number]
+        yield f"no labelled case in which {one.text} (line {one.line}) {words[side]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The rows of a draft with their labels, and what is worth knowing of them."""
+
+    rows: Sequence[Row]
+    notes: tuple[str, ...] = ()
+
+
+def choose(
+    texts: Texts, tried: Tried, source: str, is_usable: Callable[[int], bool], *, which: str
+) -> Chosen:
+    """Choose rows on which the reference policy is not in doubt.
+
+    Args:
+        texts: what the domain is made of.
+        tried: what there is to choose from.
+        source: of the reference policy.
+        is_usable: tells by its place whether both policies agree on a row, or people decided.
+        which: whose runs label the rows: `a` or `b`.
+    """
+    runs = tried.a if which == "a" else tried.b
+    places = [at for at, one in enumerate(runs) if one.answer is not None and is_usable(at)]
+    pool = _thinned(runs, places)
+    rows = [{**tried.rows[at], **(runs[at].answer or {})} for at in pool]
+    mutation = mutants(texts, source, rows)
+    goals = [
+        {*_goals_of(runs[at], texts), *_noticing(mutation, place)} for place, at in enumerate(pool)
+    ]
+    picked = _picked(goals, [_label(runs[at]) for at in pool])
+    # A row keeps its id whatever else is picked, so that nobody answers it twice.
+    named = [{**rows[at], ID: f"C-{str(rows[at][ID])[1:]}"} for at in picked]
+    return Chosen(rows=named, notes=tuple(unreached_lines([runs[at] for at in places], source)))
+
+
+def _goals_of(ran: Ran, texts: Texts) -> Iterator[Goal]:
+    for number, sides in ran.sides.items():
+        yield from (("side", number, side) for side in sides)
+    for name in texts.shape.output_names:
+        yield "label", name, json.dumps((ran.answer or {}).get(name))
+
+
+def _noticing(mutation: Mutation, row: int) -> Iterator[Goal]:
+    for number, one in enumerate(mutation.mutants):
+        if not one.broken and row in one.fails:
+            yield "mutant", number
+
+
+def _label(ran: Ran) -> str:
+    return json.dumps(ran.answer, sort_keys=True)
+
+
+def _thinned(runs: Sequence[Ran], places: Sequence[int]) -> list[int]:
+    """Leave out rows that do what many before them did, so that not all need be mutated."""
+    alike: Counter[tuple[object, ...]] = Counter()
+    kept = list[tuple[int, int]]()
+    for at in places:
+        one = runs[at]
+        sides = tuple(sorted((number, *sorted(held)) for number, held in one.sides.items()))
+        alike[sides, _label(one)] += 1
+        kept.append((alike[sides, _label(one)], at))
+    return sorted(at for _, at in sorted(kept)[:_POOL])
+
+
+def _picked(goals: Sequence[Collection[Goal]], labels: Sequence[str]) -> list[int]:
+    """Pick rows until each goal has two, as far as there are, and then by the rarest label."""
+    wanted = Counter({goal: _TWICE for goals_of in goals for goal in goals_of})
+    picked = list[int]()
+    left = {*range(len(goals))}
+    while left:
+        gains = {at: sum(wanted[goal] > 0 for goal in goals[at]) for at in left}
+        held = Counter(labels[at] for at in picked)
+        # Of rows that help alike the one with the rarest label, and then the first.
+        best = max(sorted(left), key=lambda at: (gains[at], -held[labels[at]]))
+        if not gains[best]:
+            if len(picked) >= TASKS:
+                break
+            best = min(sorted(left), key=lambda at: held[labels[at]])
+        picked.append(best)
+        left.discard(best)
+        for goal in goals[best]:
+            wanted[goal] -= 1
+    return sorted(picked, key=lambda at: (at * 7919) % 10_007)
+
+
+def baselines(rows: Sequence[Row], names: Sequence[str]) -> Mapping[str, float]:
+    """Return by output field the share of its most frequent label: what guessing comes to."""
+    counts = {name: Counter(json.dumps(row[name]) for row in rows) for name in names}
+    return {name: max(one.values()) / len(rows) for name, one in counts.items() if one}

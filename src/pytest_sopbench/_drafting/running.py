@@ -1,0 +1,121 @@
+"""Run a policy on rows, as the audit does: in a process of its own, without an environment."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from pytest_sopbench._audit.observing.mutants import Mutation, mutate
+from pytest_sopbench._audit.observing.sandbox import Limits, observe_coverage
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._drafting.shape import Row, Shape
+from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench.errors import SopbenchError
+
+LIMITS: Final = Limits(total=300.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What a policy did on one row.
+
+    Attributes:
+        answer: its answer, or nothing where it failed.
+        error: why it failed.
+        lines: the lines of its source that it came to.
+        sides: by the number of a condition whether it held, did not, and whether both sides of its
+            comparison were equal.
+    """
+
+    answer: Mapping[str, JsonValue] | None
+    error: str = ""
+    lines: frozenset[int] = frozenset()
+    sides: Mapping[int, frozenset[str]]
+
+    @property
+    def told(self) -> str:
+        """What it came to, for people, and to tell two readings apart."""
+        if self.answer is None:
+            return f"fails: {self.error}"
+        return ", ".join(f"{name} {value}" for name, value in self.answer.items())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Texts:
+    """What a domain is made of beside rows and policy."""
+
+    sop: str
+    shape: Shape
+
+
+def run_policy(texts: Texts, source: str, rows: Sequence[Row]) -> list[Ran]:
+    """Run a policy on every row.
+
+    Raises:
+        SopbenchError: its process ended before, or it called a tool that there is not.
+    """
+    with _domain(texts, source, rows) as domain:
+        lines, incidents = observe_coverage(domain, LIMITS)
+    runs = {one["ran"]: one for one in lines if "ran" in one}
+    if len(runs) < len(rows):
+        ends = [*(one["refused"] for one in lines if "refused" in one)]
+        ends += (f"{one.kind} {one.detail}".strip() for one in incidents)
+        msg = f"a policy did not come to its end on every row: {'; '.join(ends) or 'it ended'}"
+        raise SopbenchError(msg, hint="edit or remove the policy, and run the command again")
+    _refuse_unknown_tools(texts.shape, runs.values())
+    covered = {one["covered"]: one for one in lines if "covered" in one}
+    return [_ran(runs[number], covered.get(number, {}), texts.shape) for number in range(len(rows))]
+
+
+def mutants(texts: Texts, source: str, rows: Sequence[Row]) -> Mutation:
+    """Change the policy on purpose, and see which labelled rows notice."""
+    with _domain(texts, source, rows) as domain:
+        return mutate(domain, LIMITS)
+
+
+def _ran(run: Mapping[str, Any], covered: Mapping[str, Any], shape: Shape) -> Ran:
+    # What is no answer of this domain can be no label either.
+    error = run["error"] or shape.fault_of(run["answer"])
+    return Ran(
+        answer=None if error else run["answer"],
+        error=error,
+        lines=frozenset(map(int, covered.get("lines", ()))),
+        sides={
+            int(number): frozenset(map(str, sides))
+            for number, sides in covered.get("seen", {}).items()
+        },
+    )
+
+
+def _refuse_unknown_tools(shape: Shape, runs: Iterable[Mapping[str, Any]]) -> None:
+    known = {one.name for one in shape.tools}
+    called = {name for run in runs for name in run["tools"]}
+    for name in sorted(called - known):
+        msg = f"a policy calls {name!r}, and there is no such tool"
+        raise SopbenchError(msg, hint="edit or remove the policy, and run the command again")
+
+
+@contextmanager
+def _domain(texts: Texts, source: str, rows: Sequence[Row]) -> Generator[Domain]:
+    """Lay a domain out in a folder of its own; rows without a label are given one of its type."""
+    placed = [{**texts.shape.placeholders(), **row} for row in rows]
+    with TemporaryDirectory(prefix="sopbench-draft-") as name:
+        folder = Path(name) / "draft"
+        folder.mkdir()
+        files = {
+            "sop.md": texts.sop,
+            "toolspecs.json": texts.shape.tool_specs(),
+            "metadata.json": texts.shape.metadata("draft", "", ""),
+            "data.csv": texts.shape.data(placed),
+            "policy.py": source,
+        }
+        if texts.shape.writers:
+            files["world.json"] = texts.shape.world()
+        for file, text in files.items():
+            (folder / file).write_text(text, encoding="utf-8", newline="")
+        yield load_domain(folder)

@@ -1,0 +1,412 @@
+"""The stages of a draft: each writes files that a person can edit, and none is done twice.
+
+`stages.json` holds for each stage a hash of what it read and of what it wrote. A stage is done
+again if what it read has changed. A file that a person has edited since is never overwritten: it
+stands for the model's, and the stages after it read it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_sopbench._audit.observing.covering import conditions_of
+from pytest_sopbench._audit.sop_text import SopText
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._drafting.asking import (
+    Question,
+    Recorded,
+    Recordings,
+    UnusableError,
+    ask,
+    document_in,
+    json_in,
+)
+from pytest_sopbench._drafting.cards import (
+    POLICIES,
+    SOLVER,
+    Card,
+    chosen,
+    contradicted,
+    keep_cards,
+    policy_cards,
+    read_cards,
+)
+from pytest_sopbench._drafting.cases import baselines, choose, try_out
+from pytest_sopbench._drafting.policies import checked_policy, write_policy
+from pytest_sopbench._drafting.running import Texts, run_policy
+from pytest_sopbench._drafting.shape import ID, Shape, read_shape
+from pytest_sopbench._drafting.solving import Solved, solve, solver_cards
+from pytest_sopbench._loading.drafted import DRAFTING
+from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._sessions.file.atomic import replace_file
+from pytest_sopbench.agents.conversation import as_object
+from pytest_sopbench.errors import LoadingError, SopbenchError
+
+BRIEF: Final = f"{DRAFTING}/brief.md"
+OUTLINE: Final = f"{DRAFTING}/outline.json"
+SOP: Final = "sop.md"
+TOOLS: Final = f"{DRAFTING}/tools.json"
+POLICY_A: Final = f"{DRAFTING}/policy_a.py"
+POLICY_B: Final = f"{DRAFTING}/policy_b.py"
+POLICY: Final = "policy.py"
+DATA: Final = "data.csv"
+SPECS: Final = "toolspecs.json"
+WORLD: Final = "world.json"
+METADATA: Final = "metadata.json"
+SOLVED: Final = f"{DRAFTING}/solver.json"
+_BOOK: Final = f"{DRAFTING}/stages.json"
+_FEWEST_CLAUSES: Final = 3
+_TITLE: Final = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Complexity:
+    """How much of everything an outline is asked for."""
+
+    level: int
+
+    def values(self) -> Mapping[str, object]:
+        level = self.level
+        return {
+            "complexity": level,
+            "clauses": 4 + 3 * level,
+            "conditions": 1 + 2 * level,
+            "tools": 1 + level // 2,
+            "distractors": level // 3,
+            "exceptions": level // 2,
+        }
+
+
+@dataclass(kw_only=True)
+class Draft:
+    """A domain that is being drafted, in its folder.
+
+    Attributes:
+        name: of the domain.
+        folder: where its files are.
+        models: who writes, and who solves and writes the second policy, which may be the same.
+        complexity: what the outline is asked for.
+        say: is told what happens.
+        go_on: is asked after the outline whether to go on.
+    """
+
+    name: str
+    folder: Path
+    models: tuple[str, str]
+    complexity: Complexity
+    say: Callable[[str], None]
+    go_on: Callable[[], bool] = lambda: True
+    recordings: Recordings = field(init=False)
+    _book: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.recordings = Recordings(folder=self.folder / DRAFTING / "recordings")
+        self._book = _read_book(self.folder / _BOOK)
+
+    def begin(self, brief: str, sop: str | None) -> None:
+        """Keep what the draft is made of; a procedure of the user's own is kept as it is."""
+        if sop is not None:
+            self._write(SOP, sop)
+            self._book["own_sop"] = True
+            self._keep_book()
+        # By this file a draft is known, so it comes last.
+        self._write(BRIEF, brief)
+
+    @property
+    def has_own_sop(self) -> bool:
+        return bool(self._book.get("own_sop"))
+
+    def run(self) -> bool:
+        """Do what is still to do; false where a person did not want to go on.
+
+        Raises:
+            SopbenchError: a stage came to nothing; what was done before is kept.
+        """
+        self._outline()
+        if not self.go_on():
+            return False
+        self._sop()
+        self._tools()
+        texts = Texts(sop=self._text(SOP), shape=self.shape())
+        self._policies(texts)
+        self._cases(texts)
+        self._solve()
+        return True
+
+    def shape(self) -> Shape:
+        """Return the columns and tools of the draft.
+
+        Raises:
+            LoadingError: a person has edited them so that they do not fit.
+        """
+        try:
+            return read_shape(json_in(self._text(TOOLS)))
+        except UnusableError as fault:
+            raise LoadingError(self.folder / TOOLS, str(fault)) from fault
+
+    # The stages.
+
+    def _outline(self) -> None:
+        texts = {"brief": self._text(BRIEF)}
+        if self.has_own_sop:
+            texts["sop"] = self._text(SOP)
+        values = self.complexity.values()
+        question = Question(
+            stage="1 outline", prompt="outline", texts=texts, values=values, file=OUTLINE
+        )
+
+        def make() -> Mapping[str, str]:
+            found = ask(self.recordings, self.models[0], question, _read_outline)
+            return {OUTLINE: json.dumps(found, indent=2, ensure_ascii=False) + "\n"}
+
+        self._stage("1 outline", [BRIEF, *((SOP,) if self.has_own_sop else ())], make, [OUTLINE])
+
+    def _sop(self) -> None:
+        if self.has_own_sop:
+            self.say("2 procedure: your own, as it is")
+            return
+        texts = {"brief": self._text(BRIEF), "outline": self._text(OUTLINE)}
+        question = Question(stage="2 procedure", prompt="sop", texts=texts, file=SOP)
+
+        def make() -> Mapping[str, str]:
+            return {SOP: ask(self.recordings, self.models[0], question, _read_sop)}
+
+        self._stage("2 procedure", [BRIEF, OUTLINE], make, [SOP])
+
+    def _tools(self) -> None:
+        texts = {"outline": self._text(OUTLINE), "sop": self._text(SOP)}
+        question = Question(stage="2 tools", prompt="tools", texts=texts, file=TOOLS)
+
+        def make() -> Mapping[str, str]:
+            found = ask(self.recordings, self.models[0], question, _read_tools)
+            return {TOOLS: json.dumps(found, indent=2, ensure_ascii=False) + "\n"}
+
+        self._stage("2 tools", [OUTLINE, SOP], make, [TOOLS])
+
+    def _policies(self, texts: Texts) -> None:
+        for which, file, model in (("a", POLICY_A, 0), ("b", POLICY_B, 1)):
+
+            def make(which: str = which, file: str = file, model: int = model) -> Mapping[str, str]:
+                return {
+                    file: write_policy(
+                        self.recordings,
+                        self.models[model],
+                        sop=texts.sop,
+                        shape=texts.shape,
+                        which=which,
+                    )
+                }
+
+            self._stage(f"3 policy {which}", [SOP, TOOLS], make, [file])
+
+    def _cases(self, texts: Texts) -> None:
+        """Run both policies on generated rows, keep where they differ, and label the others."""
+        cards = read_cards(self.folder / DRAFTING)
+        # A reference policy that a person has edited takes the place of the first one.
+        own = POLICY if self._is_edited("4 cases", POLICY) else POLICY_A
+        decided = [one for one in cards if one.about == POLICIES and one.decision]
+        decisions = json.dumps(sorted([one.key, one.decision] for one in decided))
+
+        def make() -> Mapping[str, str]:
+            sources = self._policy(own, texts.shape), self._policy(POLICY_B, texts.shape)
+            return self._made_cases(texts, sources, fixed="a" if own == POLICY else "")
+
+        reads = [SOP, TOOLS, own, POLICY_B]
+        writes = [SPECS, POLICY, DATA, *((WORLD,) if texts.shape.writers else ()), METADATA]
+        self._stage("4 cases", reads, make, writes, also=decisions)
+
+    def _made_cases(
+        self, texts: Texts, sources: tuple[str, str], *, fixed: str
+    ) -> Mapping[str, str]:
+        tried = try_out(texts, sources)
+        found = policy_cards(tried.rows, tried.a, tried.b, sources)
+        cards = keep_cards(self.folder / DRAFTING, POLICIES, found)
+        which = fixed or chosen(cards)
+        source = sources[0] if which == "a" else sources[1]
+        against = {one.key for one in contradicted(cards)}
+        settled = {
+            (one.readings["a"], one.readings["b"])
+            for one in cards
+            if one.about == POLICIES and one.decision == which and one.key not in against
+        }
+
+        def is_usable(at: int) -> bool:
+            pair = tried.a[at].told, tried.b[at].told
+            return pair[0] == pair[1] or pair in settled
+
+        picked = choose(texts, tried, source, is_usable, which=which)
+        if not picked.rows:
+            msg = "the two policies agree on no case, so there is nothing to label"
+            raise SopbenchError(msg, hint=f"read {DRAFTING}/cards.json, and correct {SOP}")
+        for note in picked.notes:
+            self.say(f"  {note}")
+        differ = sum(one.cases for one in found)
+        self.say(f"  {len(tried.rows)} cases generated; the policies differ on {differ}")
+        return {
+            SPECS: texts.shape.tool_specs(),
+            WORLD: texts.shape.world(),
+            METADATA: texts.shape.metadata(self.name, self._title(), ""),
+            POLICY: source,
+            DATA: texts.shape.data(picked.rows),
+        }
+
+    def _solve(self) -> None:
+        def make() -> Mapping[str, str]:
+            client = Recorded(recordings=self.recordings, model=self.models[1], stage="5 solver")
+            solved = solve(load_domain(self.folder), client)
+            return {SOLVED: json.dumps([asdict(one) for one in solved], indent=1) + "\n"}
+
+        self._stage("5 solver", [SOP, SPECS, METADATA, DATA], make, [SOLVED])
+        domain = load_domain(self.folder)
+        solved = [Solved(**one) for one in json.loads(self._text(SOLVED))]
+        agreeing = sum(one.agrees for one in solved)
+        self.say(f"  the solver agrees with {agreeing} of {len(solved)} labels")
+        # Where a label follows from is asked of the policy once more, if anybody asks.
+        lines: Mapping[str, frozenset[int]] = {}
+        if agreeing < len(solved):
+            lines = self._lines(domain)
+        found = solver_cards(domain, solved, self._text(POLICY), lines)
+        keep_cards(self.folder / DRAFTING, SOLVER, found)
+
+    def _lines(self, domain: Domain) -> Mapping[str, frozenset[int]]:
+        """Return the lines of the policy that each task comes to."""
+        texts = Texts(sop=domain.sop, shape=self.shape())
+        rows = [{ID: one.id, **one.inputs, **one.results} for one in domain.tasks]
+        ran = run_policy(texts, self._text(POLICY), rows)
+        return {str(row[ID]): one.lines for row, one in zip(rows, ran, strict=True)}
+
+    # What was done before, and by whom.
+
+    def _stage(
+        self,
+        name: str,
+        reads: Sequence[str],
+        make: Callable[[], Mapping[str, str]],
+        writes: Sequence[str],
+        *,
+        also: str = "",
+    ) -> None:
+        """Do a stage unless it was done on the same texts; edited files stay as they are."""
+        read = _hash("\0".join([also, *map(self._text, reads)]))
+        before = self._book.get(name, {})
+        edited = [file for file in writes if self._is_edited(name, file)]
+        is_whole = all((self.folder / file).is_file() for file in writes)
+        if is_whole and (before.get("read") == read or edited == [*writes]):
+            kept = f" ({', '.join(edited)} as edited)" if edited else ""
+            self.say(f"{name}: done before{kept}")
+            return
+        self.say(f"{name}: ...")
+        made = make()
+        wrote: dict[str, str] = dict(before.get("wrote", {}))
+        for file in edited:
+            self.say(f"  {file} was edited, and is kept as it is")
+        own = [file for file in writes if file not in edited]
+        # Told before, so that files of a run that is killed here do not pass for a person's.
+        wrote |= {file: _hash(made[file]) for file in own}
+        self._book[name] = {"wrote": wrote}
+        self._keep_book()
+        for file in own:
+            self._write(file, made[file])
+        self._book[name] = {"read": read, "wrote": wrote}
+        self._keep_book()
+
+    def _is_edited(self, stage: str, file: str) -> bool:
+        """Whether a file is there that this stage has not written so."""
+        wrote = self._book.get(stage, {}).get("wrote", {}).get(file)
+        return (self.folder / file).is_file() and _hash(self._text(file)) != wrote
+
+    def _policy(self, file: str, shape: Shape) -> str:
+        try:
+            return checked_policy(self._text(file), shape)
+        except UnusableError as fault:
+            raise LoadingError(self.folder / file, str(fault)) from fault
+
+    def _title(self) -> str:
+        try:
+            return str(json.loads(self._text(OUTLINE))["title"])[:_TITLE]
+        except (ValueError, KeyError, TypeError):
+            return self.name
+
+    def _text(self, file: str) -> str:
+        try:
+            return (self.folder / file).read_text("utf-8")
+        except (OSError, ValueError) as fault:
+            raise LoadingError(self.folder / file, f"it cannot be read: {fault}") from fault
+
+    def _write(self, file: str, text: str) -> None:
+        with replace_file(self.folder / file) as stream:
+            stream.write(text.encode("utf-8"))
+
+    def _keep_book(self) -> None:
+        self._write(_BOOK, json.dumps(self._book, indent=1) + "\n")
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _read_book(path: Path) -> dict[str, Any]:
+    try:
+        return dict(as_object(json.loads(path.read_text("utf-8"))) or {})
+    except (OSError, ValueError):
+        # Then nothing was done, and what lies there counts as written by a person.
+        return {}
+
+
+# What a reply of the first stages has to have.
+
+
+def _read_outline(text: str) -> Mapping[str, Any]:
+    found = json_in(text)
+    if missing := [name for name in ("title", "clauses", "outputs", "tools") if name not in found]:
+        msg = f"it lacks {', '.join(missing)}"
+        raise UnusableError(msg)
+    return found
+
+
+def _read_sop(text: str) -> str:
+    found = document_in(text)
+    numbered = [one for one in SopText(found).clauses if "." in one.number]
+    if len(numbered) < _FEWEST_CLAUSES:
+        msg = f"it has {len(numbered)} numbered clauses, so nothing can be cited from it"
+        raise UnusableError(msg)
+    return found
+
+
+def _read_tools(text: str) -> Mapping[str, Any]:
+    found = json_in(text)
+    read_shape(found)
+    return found
+
+
+# What the result has of everything that was asked for.
+
+
+def measured(draft: Draft) -> str:
+    """Say how complex the draft came out, beside what was asked for."""
+    folder, shape, asked = draft.folder, draft.shape(), draft.complexity.values()
+    clauses = [one for one in SopText((folder / SOP).read_text("utf-8")).clauses if one.number]
+    policy = (folder / POLICY).read_text("utf-8")
+    got = {
+        "clauses": sum("." in one.number for one in clauses),
+        "conditions": len(conditions_of(policy)),
+        "tools": len(shape.tools) - len(shape.distractors),
+        "distractors": len(shape.distractors),
+    }
+    return ", ".join(f"{count} {name} of about {asked[name]}" for name, count in got.items())
+
+
+def guessing(draft: Draft) -> Mapping[str, float]:
+    """Return by output field how often its most frequent label is right."""
+    domain = load_domain(draft.folder)
+    return baselines([dict(one.expected) for one in domain.tasks], draft.shape().output_names)
+
+
+def open_cards(folder: Path) -> Sequence[Card]:
+    """Return the cards that nobody has decided."""
+    return [one for one in read_cards(folder / DRAFTING) if not one.decision]
