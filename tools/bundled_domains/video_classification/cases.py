@@ -1,4 +1,4 @@
-"""Every irregularity, in the order of the answers."""
+"""Every irregularity, in the order of the articles."""
 
 from __future__ import annotations
 

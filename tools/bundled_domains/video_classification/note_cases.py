@@ -76,7 +76,7 @@ def _no_words(said: Said) -> bool:
 
 
 def _doubtful(said: Said) -> bool:
-    """Answers 44 and 45."""
+    """Articles 44 and 45."""
     return serves(said) and (said["says"] == "unsure" or says("not there", watched="part")(said))
 
 

@@ -3,7 +3,7 @@
 
 What a moderator writes is free text, which no function reads for sure. `readings.json`, which
 neither agents nor tools are shown, has what a careful reader takes from each note, also what the
-answers do not count. From there on nothing is given.
+articles do not count. From there on nothing is given.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ READINGS: dict[str, Said] = json.loads(
     (Path(__file__).parent / "readings.json").read_text(encoding="utf-8")
 )
 
-CONTAINERS = {"mp4", "webm"}  # answer 10
-MOST_MEGABYTES, MOST_OF_NEWSROOMS, MEGABYTES_OF_A_GIGABYTE = 4000, 6500, 1000  # answer 12
-SHORTEST, LONGEST, LONGEST_OF_SCHOOLS = 3, 7200, 14400  # answer 13
-UNREADABLE_PERCENT = 4  # answer 14
+CONTAINERS = {"mp4", "webm"}  # article 10
+MOST_MEGABYTES, MOST_OF_NEWSROOMS, MEGABYTES_OF_A_GIGABYTE = 4000, 6500, 1000  # article 12
+SHORTEST, LONGEST, LONGEST_OF_SCHOOLS = 3, 7200, 14400  # article 13
+UNREADABLE_PERCENT = 4  # article 14
 
-# Answer 22: in per cent, from where a concern is in question and from where it is settled.
+# Article 22: in per cent, from where a concern is in question and from where it is settled.
 LIMITS = {
     "MINORS": (15, 70),
     "HATE": (40, 88),
@@ -40,19 +40,19 @@ LIMITS = {
     "DECEPTION": (60, 96),
 }
 ORDER = tuple(LIMITS)
-PER_CENT = 100  # answer 18
-EARLIER_FOR_CHILDREN, WATCHED_BY_CHILDREN = 10, {"NUDITY", "VIOLENCE", "DANGER"}  # answer 23
-NUDITY_AMONG_ADULTS = 65  # answer 24
-EARLIER_WITH_A_GAP = 5  # answer 25
-OLD_DAYS = 45  # answer 19
-ASKED_FOR_NEWSROOMS = {"HATE", "VIOLENCE"}  # answer 28
+PER_CENT = 100  # article 18
+EARLIER_FOR_CHILDREN, WATCHED_BY_CHILDREN = 10, {"NUDITY", "VIOLENCE", "DANGER"}  # article 23
+NUDITY_AMONG_ADULTS = 65  # article 24
+EARLIER_WITH_A_GAP = 5  # article 25
+OLD_DAYS = 45  # article 19
+ASKED_FOR_NEWSROOMS = {"HATE", "VIOLENCE"}  # article 28
 
-IN_WORDS = {"HATE", "DECEPTION"}  # answers 33, 34, 36, 42
-GRADES = {"MINORS": 3, "HATE": 2, "DECEPTION": 2}  # answer 34
-FULL_TABLE = 12  # answer 34
-LEANING = 15  # answer 44
+IN_WORDS = {"HATE", "DECEPTION"}  # articles 33, 34, 36, 42
+GRADES = {"MINORS": 3, "HATE": 2, "DECEPTION": 2}  # article 34
+FULL_TABLE = 12  # article 34
+LEANING = 15  # article 44
 
-# Answer 51: the decision and the warning if the concern stands.
+# Article 51: the decision and the warning if the concern stands.
 STANDS = {
     "MINORS": ("REMOVE", "STRIKE"),
     "HATE": ("REMOVE", "STRIKE"),
@@ -61,7 +61,7 @@ STANDS = {
     "DANGER": ("REMOVE", "STRIKE"),
     "DECEPTION": ("RESTRICT", "NOTICE"),
 }
-# Answer 51: the same if a purpose softens it.
+# Article 51: the same if a purpose softens it.
 SOFTENED: dict[tuple[str, str | None], tuple[str, str]] = {
     ("HATE", "reports"): ("RESTRICT", "NOTICE"),
     ("NUDITY", "teaches"): ("PUBLISH", "NOTICE"),
@@ -70,9 +70,9 @@ SOFTENED: dict[tuple[str, str | None], tuple[str, str]] = {
     ("DANGER", "teaches"): ("PUBLISH", "NOTICE"),
     ("DECEPTION", "acts"): ("PUBLISH", "NOTICE"),
 }
-LONG_VIOLENCE = 60  # answer 52
-NO_MISTAKE = {"MINORS", "HATE"}  # answer 55
-CALM_FLASHES = Decimal("3.0")  # answer 56
+LONG_VIOLENCE = 60  # article 52
+NO_MISTAKE = {"MINORS", "HATE"}  # article 55
+CALM_FLASHES = Decimal("3.0")  # article 56
 
 
 class Outcome(NamedTuple):
@@ -97,7 +97,7 @@ class Case(NamedTuple):
         return bool(self.slip["audience"] == "made for children")
 
     def question_from(self, concern: str) -> int:
-        """Answers 22 to 25."""
+        """Articles 22 to 25."""
         limit, _ = LIMITS[concern]
         if concern == "NUDITY" and self.slip["audience"] == "adults":
             limit = NUDITY_AMONG_ADULTS
@@ -106,12 +106,12 @@ class Case(NamedTuple):
         return limit - EARLIER_WITH_A_GAP if self.file["unreadable_frames"] else limit
 
     def high(self, concern: str) -> bool:
-        """Answer 22: whether the number alone would settle it."""
+        """Article 22: whether the number alone would settle it."""
         _, limit = LIMITS[concern]
         return self.scores[concern] >= limit
 
     def settled(self, concern: str) -> bool:
-        """Answers 20, 22, and 28."""
+        """Articles 20, 22, and 28."""
         asked = self.slip["channel_kind"] == "newsroom" and concern in ASKED_FOR_NEWSROOMS
         return self.high(concern) and not self.old and not asked
 
@@ -120,9 +120,9 @@ def decide(inputs: Mapping[str, Any], call: Call) -> dict[str, str]:
     """Return the answer of one slip; `call(tool, **arguments)` raises `ToolError`."""
     file = _checked(inputs, call)
     if file["state"] == "busy":
-        outcome = Outcome("NONE", "NONE", "HOLD")  # answer 9
+        outcome = Outcome("NONE", "NONE", "HOLD")  # article 9
     elif not _accepted(inputs, file):
-        return _answer(Outcome("NONE", "NONE", "RETURN"))  # answer 15
+        return _answer(Outcome("NONE", "NONE", "RETURN"))  # article 15
     else:
         outcome = _classified(inputs, file, call)
     return _answer(_entered(inputs, outcome, call))
@@ -137,7 +137,7 @@ def _answer(outcome: Outcome) -> dict[str, str]:
 
 
 def _checked(slip: Mapping[str, Any], call: Call) -> Mapping[str, Any]:
-    """Answers 8 and 9: once more if the bench is busy."""
+    """Articles 8 and 9: once more if the bench is busy."""
     file: Mapping[str, Any] = call("check_upload_file", upload_id=slip["upload_id"], attempt=1)
     if file["state"] == "busy":
         file = call("check_upload_file", upload_id=slip["upload_id"], attempt=2)
@@ -154,13 +154,13 @@ def _accepted(slip: Mapping[str, Any], file: Mapping[str, Any]) -> bool:
 
 
 def _right_container(slip: Mapping[str, Any], file: Mapping[str, Any]) -> bool:
-    """Answer 10."""
+    """Article 10."""
     newsroom = slip["channel_kind"] == "newsroom"
     return file["container"] in CONTAINERS or (newsroom and file["container"] == "mov")
 
 
 def _right_size(slip: Mapping[str, Any], file: Mapping[str, Any]) -> bool:
-    """Answer 12."""
+    """Article 12."""
     megabytes = Decimal(str(file["size"]))
     if file["size_unit"] == "GB":
         megabytes *= MEGABYTES_OF_A_GIGABYTE
@@ -169,13 +169,13 @@ def _right_size(slip: Mapping[str, Any], file: Mapping[str, Any]) -> bool:
 
 
 def _right_length(slip: Mapping[str, Any], file: Mapping[str, Any]) -> bool:
-    """Answer 13: in frames, so that nothing is rounded."""
+    """Article 13: in frames, so that nothing is rounded."""
     longest = LONGEST_OF_SCHOOLS if slip["channel_kind"] == "school" else LONGEST
     return bool(SHORTEST * file["frame_rate"] <= file["frames"] <= longest * file["frame_rate"])
 
 
 def _readable(file: Mapping[str, Any]) -> bool:
-    """Answer 14."""
+    """Article 14."""
     return bool(file["unreadable_frames"] * 100 <= UNREADABLE_PERCENT * file["frames"])
 
 
@@ -183,16 +183,16 @@ def _classified(slip: Mapping[str, Any], file: Mapping[str, Any], call: Call) ->
     try:
         record = call("get_review_record", upload_id=slip["upload_id"])
     except ToolError:
-        return Outcome("NONE", "NONE", "HOLD")  # answer 17
+        return Outcome("NONE", "NONE", "HOLD")  # article 17
     case = _case(slip, file, record)
     lead = _lead(case)
     if lead is None:
-        return _shown(case, Outcome("NONE", "NONE", "PUBLISH"))  # answer 29
+        return _shown(case, Outcome("NONE", "NONE", "PUBLISH"))  # article 29
     if case.settled(lead):
-        return _standing(case, lead)  # answer 31
+        return _standing(case, lead)  # article 31
     said = _note(slip, lead, call)
     if said is None:
-        return Outcome(lead, "NONE", "HOLD")  # answer 39
+        return Outcome(lead, "NONE", "HOLD")  # article 39
     return _by_note(case, lead, said)
 
 
@@ -201,7 +201,7 @@ def _case(slip: Mapping[str, Any], file: Mapping[str, Any], record: Mapping[str,
     seconds: Counter[str] = Counter()
     for line in record["lines"]:
         if line["state"] == "void":
-            continue  # answer 18
+            continue  # article 18
         concern = line["concern"]
         score = Decimal(str(line["score"])) * PER_CENT / record["scale"]
         scores[concern] = max(score, scores.get(concern, score))
@@ -210,7 +210,7 @@ def _case(slip: Mapping[str, Any], file: Mapping[str, Any], record: Mapping[str,
 
 
 def _old(slip: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
-    """Answer 19."""
+    """Article 19."""
     scored = date.fromisoformat(record["scored_on"])
     edited = slip["edited_on"]
     if edited is not None and scored < date.fromisoformat(edited):
@@ -219,7 +219,7 @@ def _old(slip: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
 
 
 def _lead(case: Case) -> str | None:
-    """Answers 20 and 27."""
+    """Articles 20 and 27."""
     scored = [one for one in ORDER if one in case.scores]
     asked = [one for one in scored if case.scores[one] >= case.question_from(one)]
     if "MINORS" in asked:
@@ -233,7 +233,7 @@ def _lead(case: Case) -> str | None:
 
 
 def _note(slip: Mapping[str, Any], concern: str, call: Call) -> Said | None:
-    """Answers 38 to 42: the first note that serves, of two people at most."""
+    """Articles 38 to 42: the first note that serves, of two people at most."""
     for one in _able(slip, concern, call)[:2]:
         asked = {"moderator_id": one["moderator_id"], "concern": concern}
         answer = call("ask_moderator", upload_id=slip["upload_id"], **asked)
@@ -245,7 +245,7 @@ def _note(slip: Mapping[str, Any], concern: str, call: Call) -> Said | None:
 
 
 def _able(slip: Mapping[str, Any], concern: str, call: Call) -> Sequence[Mapping[str, Any]]:
-    """Answers 32 to 36: whom to ask, in this order."""
+    """Articles 32 to 36: whom to ask, in this order."""
     for language in _languages(slip, concern):
         found = call("search_moderators", reads=language)
         able = [one for one in found if _may(slip, concern, one)]
@@ -255,13 +255,13 @@ def _able(slip: Mapping[str, Any], concern: str, call: Call) -> Sequence[Mapping
 
 
 def _languages(slip: Mapping[str, Any], concern: str) -> Sequence[str]:
-    """Answers 32 and 33."""
+    """Articles 32 and 33."""
     own, _, _ = slip["language"].partition("-")
     return (own,) if own == "en" or concern in IN_WORDS else (own, "en")
 
 
 def _may(slip: Mapping[str, Any], concern: str, one: Mapping[str, Any]) -> bool:
-    """Answer 34."""
+    """Article 34."""
     if one["seat"] != "desk" or one["open_slips"] >= FULL_TABLE:
         return False
     if concern in GRADES and one["grade"] < GRADES[concern]:
@@ -272,17 +272,17 @@ def _may(slip: Mapping[str, Any], concern: str, one: Mapping[str, Any]) -> bool:
 
 
 def _turn(slip: Mapping[str, Any], one: Mapping[str, Any]) -> tuple[bool, int, str]:
-    """Answer 35."""
+    """Article 35."""
     return slip["region"] not in one["regions_known"], one["open_slips"], one["moderator_id"]
 
 
 def _serves(said: Said, concern: str) -> bool:
-    """Answers 41 and 42."""
+    """Articles 41 and 42."""
     return said["watched"] != "nothing" and not (said.get("no_words") and concern in IN_WORDS)
 
 
 def _by_note(case: Case, lead: str, said: Said) -> Outcome:
-    """Answers 43 to 50."""
+    """Articles 43 to 50."""
     stands = _stands(case, lead, said)
     found = [lead] if stands else []
     if _counts_beside(said):
@@ -292,12 +292,12 @@ def _by_note(case: Case, lead: str, said: Said) -> Outcome:
         purpose = _purpose(said) if concern == lead else None
         return _standing(case, concern, purpose, mistake=bool(said.get("mistake")))
     if stands is None:
-        return Outcome(lead, "NONE", "HOLD")  # answer 44
+        return Outcome(lead, "NONE", "HOLD")  # article 44
     return _shown(case, Outcome("NONE", "NONE", "PUBLISH"))
 
 
 def _stands(case: Case, lead: str, said: Said) -> bool | None:
-    """Answers 43 to 46; None if nobody knows."""
+    """Articles 43 to 46; None if nobody knows."""
     if said["says"] == "there":
         return True
     if said["says"] == "unsure" or said["watched"] == "part":
@@ -309,40 +309,40 @@ def _stands(case: Case, lead: str, said: Said) -> bool | None:
 
 
 def _purpose(said: Said) -> str | None:
-    """Answer 48: what for, if the writer saw it."""
+    """Article 48: what for, if the writer saw it."""
     purpose: str | None = said.get("purpose")
     return None if said.get("told") else purpose
 
 
 def _counts_beside(said: Said) -> bool:
-    """Answer 50."""
+    """Article 50."""
     return "beside" in said and (said["beside"] == "MINORS" or bool(said.get("where")))
 
 
 def _standing(
     case: Case, concern: str, purpose: str | None = None, *, mistake: bool = False
 ) -> Outcome:
-    """Answers 51 to 55."""
+    """Articles 51 to 55."""
     decision, warning = _of_table(case, concern, purpose)
     if case.for_children and decision == "RESTRICT":
-        decision, warning = "REMOVE", "STRIKE"  # answer 54
+        decision, warning = "REMOVE", "STRIKE"  # article 54
     if warning == "STRIKE" and mistake and concern not in NO_MISTAKE:
-        warning = "NOTICE"  # answer 55
+        warning = "NOTICE"  # article 55
     return _shown(case, Outcome(concern, warning, decision))
 
 
 def _of_table(case: Case, concern: str, purpose: str | None) -> tuple[str, str]:
     if (concern, purpose) in SOFTENED:
-        return SOFTENED[concern, purpose]  # answer 51
+        return SOFTENED[concern, purpose]  # article 51
     if concern == "VIOLENCE" and case.seconds[concern] > LONG_VIOLENCE:
-        return "REMOVE", "STRIKE"  # answer 52
+        return "REMOVE", "STRIKE"  # article 52
     if concern == "NUDITY" and case.slip["audience"] == "adults":
-        return "PUBLISH", "AGE_GATE"  # answer 53
+        return "PUBLISH", "AGE_GATE"  # article 53
     return STANDS[concern]
 
 
 def _shown(case: Case, outcome: Outcome) -> Outcome:
-    """Answer 56."""
+    """Article 56."""
     flashing = Decimal(str(case.file["flashes_per_second"])) > CALM_FLASHES
     if flashing and outcome.decision != "REMOVE" and outcome.warning != "AGE_GATE":
         return outcome._replace(warning="FLASH")
@@ -350,7 +350,7 @@ def _shown(case: Case, outcome: Outcome) -> Outcome:
 
 
 def _entered(slip: Mapping[str, Any], outcome: Outcome, call: Call) -> Outcome:
-    """Answers 58 to 60."""
+    """Articles 58 to 60."""
     entry = {"tag": outcome.tag, "warning": outcome.warning, "decision": outcome.decision}
     answer = call("enter_decision", upload_id=slip["upload_id"], **entry)
     if answer["register"] == "sealed":
