@@ -35,7 +35,8 @@ _LENGTH: Final = len(b',"crc":"00000000"}')
 
 def seed_of(identity: str) -> int:
     """Return what the checksums of a session begin with."""
-    return crc32(identity.encode())
+    # A file of another program may hold half of a surrogate pair.
+    return crc32(identity.encode("utf-8", "surrogatepass"))
 
 
 def sealed(line: str, seed: int = 0) -> bytes:
