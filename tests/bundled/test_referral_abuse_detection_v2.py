@@ -1,6 +1,6 @@
-"""The policy of `referral_abuse_detection_v2` says what the second edition and its revisions say.
+"""The policy of `referral_abuse_detection_v2` says what the second edition and its amendments say.
 
-Worked out by hand, answer by answer, from a member who has brought nobody yet.
+Worked out by hand, resolution by resolution, from a member who has brought nobody yet.
 """
 
 from __future__ import annotations
@@ -294,10 +294,10 @@ def test_there_are_two_hundred_tickets_and_many_texts(referral_abuse_detection_v
 
 
 @pytest.mark.parametrize("tag", sorted(DESK.misreadings))
-def test_who_misreads_an_answer_is_wrong_on_tasks(
+def test_who_misreads_a_resolution_is_wrong_on_tasks(
     referral_abuse_detection_v2: Any, tag: str
 ) -> None:
-    """So are those who go on by the first edition, or by what was printed before the revisions."""
+    """So are those who go on by the first edition, or by what was printed before it was amended."""
     rows = referral_abuse_detection_v2.rows
     lost: set[str] = set()
 

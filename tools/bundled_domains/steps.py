@@ -18,7 +18,10 @@ SECTIONS = {
     "aircraft_inspection": ("Going out", "May she go?"),
     "content_flagging": ("Is it too late to appeal?", "Answer"),
     "referral_abuse_detection_v1": ("The file", "What is done"),
-    "referral_abuse_detection_v2": ("Before anything is looked at", "What is done"),
+    "referral_abuse_detection_v2": (
+        "First evening: the ticket and the file",
+        "Fifth evening: what is done",
+    ),
     "video_annotation": ("Sitting down", "So what becomes of it?"),
     "warehouse_package_inspection": ("Was it announced?", "Writing it down"),
 }

@@ -279,7 +279,7 @@ DESK = Desk(
         "first-edition-sharers": [{"SHARERS": 3}],
         "first-edition-credits": [{"CREDITS_OF_A_POUND": 4}],
         "first-edition-grace": [{"SETTLED_DAYS": 60}],
-        # As printed, before the revisions.
+        # As printed, before the amendments.
         "printed-hollow-days": [{"HOLLOW_DAYS": 21}],
         "printed-warning": [{"TO_WARN": 25}],
         "printed-own-hand": [{"OWN_HAND": 45}],

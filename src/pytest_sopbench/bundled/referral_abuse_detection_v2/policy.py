@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - a domain is a folder of files, not a package
-"""The reference policy: the second edition, with its revisions, as a function of a ticket."""
+"""The reference policy: the second edition, as amended, as a function of a ticket."""
 
 from __future__ import annotations
 
