@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -222,8 +222,7 @@ def _answer(field: OutputField) -> JsonValue:
             kind = click.FLOAT
         case _:
             kind = click.STRING
-    answer: JsonValue = click.prompt(field.name, type=kind)
-    return answer
+    return cast("JsonValue", click.prompt(field.name, type=kind))
 
 
 def _who(task: Task) -> str:
