@@ -325,6 +325,7 @@ def test_every_rule_cites_a_clause_of_the_procedure(court: Court) -> None:
         rule.id
         for rule in court.domain.contract.rules
         if f"\n{rule.clause} " not in court.domain.sop
+        and f"\n**Art. {rule.clause}." not in court.domain.sop
     ]
 
     assert [] == uncited

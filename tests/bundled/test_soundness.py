@@ -233,9 +233,10 @@ def test_ids_are_unique_and_say_nothing_of_the_label(every_domain: Any) -> None:
 
 
 def test_clauses_are_numbered_once_each(every_domain: Any) -> None:
-    """A contract cites a clause by its number, or a note where the procedure has notes."""
+    """A contract cites a clause by its number, or a note or an article where it has these."""
     sop = (every_domain.folder / "sop.md").read_text(encoding="utf-8")
-    clauses = re.findall(r"^([0-9]+(?:\.[0-9]+)?) ", sop, flags=re.MULTILINE)
+    articles = re.findall(r"^\*\*Art\. ([0-9]+)\.", sop, flags=re.MULTILINE)
+    clauses = articles or re.findall(r"^([0-9]+(?:\.[0-9]+)?) ", sop, flags=re.MULTILINE)
 
     assert len(clauses) > 10
     assert clauses == sorted(
