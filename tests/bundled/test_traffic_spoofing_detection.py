@@ -1,7 +1,7 @@
-"""The policy of `traffic_spoofing_detection` gives the answers that the Traffic Desk gives.
+"""The policy of `traffic_spoofing_detection` gives the answers that the Traffic Office gives.
 
-Worked out by hand, answer by answer, from one partner with two good sources. The writer of the text
-also wrote a second policy from it, which reads the notes for itself: it
+Worked out by hand, paragraph by paragraph, from one partner with two good sources. The writer of
+the text also wrote a second policy, from its first wording, which reads the notes for itself: it
 came to the same answers and calls on all rows but one, where it had misread a note.
 """
 
@@ -378,7 +378,7 @@ def test_the_policy_answers_as_the_desk_does(
         ),
     ],
 )
-def test_what_is_set_says_what_answer_32_asks_for(
+def test_what_is_set_says_what_paragraph_32_asks_for(
     work: Any, cells: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> None:
     _, desk = work(case(**cells))
@@ -421,7 +421,7 @@ def lost(domain: Any, tools_of: Any) -> int:
 def test_who_believes_every_note_or_none_loses_tasks(
     traffic_spoofing_detection: Any, tools_of: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Answers 11 and 18 ask who wrote a note, and not only what it says."""
+    """Paragraphs 11 and 18 ask who wrote a note, and not only what it says."""
     domain = traffic_spoofing_detection
     names = domain.decide.__globals__
     right = names["source_of_note"]
@@ -451,7 +451,7 @@ def test_who_believes_every_note_or_none_loses_tasks(
         pytest.param("REPORTED", (), 12, id="no report, and no rule without spoofed"),
     ],
 )
-def test_who_misreads_an_answer_loses_tasks(
+def test_who_misreads_a_paragraph_loses_tasks(
     traffic_spoofing_detection: Any,
     tools_of: Any,
     monkeypatch: pytest.MonkeyPatch,

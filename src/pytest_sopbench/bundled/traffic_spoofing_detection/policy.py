@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - a domain is a folder of files, not a package
-"""The reference policy: the answers of the Traffic Desk as a function of a case and its services.
+"""The reference policy: the answers of the Traffic Office as a function of a case and its services.
 
 What a note says is free text. `readings.json`, which neither agents nor tools are shown, has the
 words of every note that says of one source that its clicks were bought, or that a promotion of it
@@ -20,8 +20,8 @@ from typing import Any, TypeAlias
 from pytest_sopbench.errors import ToolError
 
 FEWEST_CLICKS = 40  # clause 6
-SPOOFED_MATCH, SPOOFED_SERVERS = 40, 25  # clause 9
-DOUBTFUL_MATCH, DOUBTFUL_SERVERS = 70, 10  # clause 9
+SPOOFED_MATCH, SPOOFED_SERVERS = 40, 25  # clause 36
+DOUBTFUL_MATCH, DOUBTFUL_SERVERS = 70, 10  # clause 36
 MOST_UNCHECKED = 25  # clause 12
 DAYS = {
     "hour": Fraction(24),  # clause 14
@@ -32,13 +32,13 @@ OLD_DAYS, OLD_FOLD = 60, Fraction("1.25")  # clause 15
 SPIKE, SURGE = 3, 6  # clause 16
 CLICKS_OF_AN_ORDER = 50  # clause 17
 NOTICE_DAYS = 2  # clause 18
-SPOOFED_SHARES, DOUBTFUL_SHARES = (15, 40), (20, 50)  # clause 19
-MOST_SPIKES = 3  # clause 19
-ORDERS = (100, 250)  # clause 19
-NEWCOMER_DAYS = (30, 120)  # clause 19
-WEIGHTS = {"spoofed": 4, "spikes": 3, "doubtful": 2, "orders": 2, "newcomer": 1}  # clause 20
+SPOOFED_SHARES, DOUBTFUL_SHARES = (15, 40), (20, 50)  # clause 37
+MOST_SPIKES = 3  # clause 37
+ORDERS = (100, 250)  # clause 37
+NEWCOMER_DAYS = (30, 120)  # clause 37
+WEIGHTS = {"spoofed": 4, "spikes": 3, "doubtful": 2, "orders": 2, "newcomer": 1}  # clause 37
 RISKS, LEAST_SCORES = ("LOW", "GUARDED", "HIGH", "SEVERE"), (6, 12, 19)  # clause 21
-MEASURES = {  # clause 23: by grace, as a rule, repeated
+MEASURES = {  # clause 38: by grace, as a rule, repeated
     "GUARDED": ("NO ACTION", "NOTICE", "PAYOUT HOLD"),
     "HIGH": ("PAYOUT HOLD", "SOURCE BLOCK", "TERMINATION"),
     "SEVERE": ("SOURCE BLOCK", "TERMINATION", "TERMINATION"),
@@ -168,12 +168,12 @@ def check_of(number: str, call: Call) -> Row | None:
 
 
 def is_spoofed(channel: str, check: Row) -> bool:
-    """Clauses 9 and 10."""
+    """Clauses 9, 10 and 36."""
     return falls_short(channel, check, SPOOFED_MATCH, SPOOFED_SERVERS)
 
 
 def falls_short(channel: str, check: Row, match: int, servers: int) -> bool:
-    """Clauses 9 and 10: whether a share that the channel shows is below or above what is good."""
+    """Clauses 9, 10 and 36: whether a figure that counts in the channel meets a limit."""
     if channel != "newsletter" and check["referrer_match"] < match:
         return True
     return bool(channel != "app" and check["server_share"] >= servers)
@@ -233,7 +233,7 @@ def steps_of(case: Row, source: Row, baseline: Row) -> int:
 
 
 def score_of(case: Row, file: Row, found: Findings, steps: int) -> int:
-    """Clauses 19 and 20."""
+    """Clauses 19, 20 and 37."""
     joined = days(file["joined_on"], case["window_first"])
     doubtful = share(doubtful_of(found), found.sources)
     levels = {
@@ -247,7 +247,7 @@ def score_of(case: Row, file: Row, found: Findings, steps: int) -> int:
 
 
 def spoofed_level(found: Findings) -> int:
-    """Clause 19."""
+    """Clauses 19 and 37."""
     if not found.spoofed:
         return 0
     spoofed = share(found.spoofed, found.sources)
@@ -255,7 +255,7 @@ def spoofed_level(found: Findings) -> int:
 
 
 def doubtful_of(found: Findings) -> list[str]:
-    """Clauses 9 and 10."""
+    """Clauses 9, 10 and 36."""
     return [
         one["source_id"]
         for one in found.sources
@@ -266,12 +266,12 @@ def doubtful_of(found: Findings) -> list[str]:
 
 
 def is_doubtful(channel: str, check: Row) -> bool:
-    """Clauses 9 and 10, of a source that is not spoofed."""
+    """Clauses 9, 10 and 36, of a source that is not spoofed."""
     return falls_short(channel, check, DOUBTFUL_MATCH, DOUBTFUL_SERVERS)
 
 
 def orders_level(sources: Sequence[Row]) -> int:
-    """Clause 19."""
+    """Clauses 19 and 37."""
     clicks = sum(one["clicks"] for one in sources)
     orders = sum(one["orders"] for one in sources)
     return sum(clicks > most * orders for most in ORDERS)
@@ -286,7 +286,7 @@ def risk_of(score: int, found: Findings) -> str:
 
 
 def measure_of(case: Row, file: Row, found: Findings, risk: str) -> tuple[str, bool]:
-    """Clauses 23 to 27: the measure, and whether it is by grace."""
+    """Clauses 23 to 27 and 38: the measure, and whether it is by grace."""
     if risk == "LOW":
         return "NO ACTION", False
     column = column_of(case, file, found)
