@@ -347,3 +347,27 @@ def test_changes_are_approved_as_a_snapshot(pytester: pytest.Pytester, desk: Pat
     other = pytester.runpytest(*run, "--sop-agent=hands:wrong_amount")
 
     assert (0, 1) == (same.ret, other.ret)
+
+
+def test_an_assertion_that_asks_nothing_of_the_state_is_refused(
+    pytester: pytest.Pytester, desk: Path
+) -> None:
+    pytester.makepyfile(
+        test_desk="""
+        import pytest
+
+        def test_nothing(sop_run):
+            with pytest.raises(ValueError, match="assert_unchanged asks nothing"):
+                sop_run.assert_unchanged()
+            with pytest.raises(ValueError, match="assert_state asks nothing"):
+                sop_run.assert_state({})
+            with pytest.raises(ValueError, match="assert_state of the table 'refunds' asks"):
+                sop_run.assert_state({"refunds": {}})
+            with pytest.raises(ValueError, match="the keys of 'order_id' are texts"):
+                sop_run.assert_state({"orders": {12: None}})
+        """
+    )
+
+    result = pytester.runpytest(f"{SOP}::T-3", "--sop-agent=hands:right", "test_desk.py")
+
+    result.assert_outcomes(passed=1)
