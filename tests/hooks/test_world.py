@@ -371,3 +371,60 @@ def test_an_assertion_that_asks_nothing_of_the_state_is_refused(
     result = pytester.runpytest(f"{SOP}::T-3", "--sop-agent=hands:right", "test_desk.py")
 
     result.assert_outcomes(passed=1)
+
+
+BOTH = """
+def test_both(sop_run, sop_snapshot):
+    assert sop_run.trajectory == sop_snapshot
+    assert sop_run.state_changes == sop_snapshot
+"""
+
+
+def test_calls_and_changes_of_one_task_have_two_snapshots(
+    pytester: pytest.Pytester, desk: Path
+) -> None:
+    pytest.importorskip("syrupy")
+    pytester.makepyfile(test_desk=BOTH)
+    run = (SOP, "test_desk.py", "-p", "syrupy", "--sop-agent=hands:right")
+
+    updated = pytester.runpytest(*run, "--snapshot-update")
+    again = pytester.runpytest(*run)
+
+    updated.assert_outcomes(passed=5)
+    again.assert_outcomes(passed=5)
+    kept = pytester.path / "sop_snapshots" / "returns"
+    assert '"name": "refund_order"' in (kept / "T-2.json").read_text()
+    assert '"name": "insert refunds"' in (kept / "state" / "T-2.json").read_text()
+
+
+def test_a_change_that_is_not_approved_says_how_it_is(
+    pytester: pytest.Pytester, desk: Path
+) -> None:
+    pytest.importorskip("syrupy")
+    pytester.makepyfile(test_desk=BOTH.replace("sop_run.trajectory == sop_snapshot", "True"))
+    run = (f"{SOP}::T-2", "test_desk.py", "-p", "syrupy", "--sop-agent=hands:right")
+
+    missing = pytester.runpytest(*run)
+    pytester.runpytest(*run, "--snapshot-update")
+
+    missing.stdout.fnmatch_lines(
+        ["*to approve it: run this test again with --snapshot-update"], consecutive=True
+    )
+    missing.stdout.no_fnmatch_line("*sopbench approve*")
+    pytester.runpytest(*run).assert_outcomes(passed=1)
+
+
+def test_the_snapshot_of_the_state_of_a_task_that_is_gone_is_unused(
+    pytester: pytest.Pytester, desk: Path
+) -> None:
+    pytest.importorskip("syrupy")
+    pytester.makepyfile(test_desk=BOTH)
+    run = (SOP, "test_desk.py", "-p", "syrupy", "--sop-agent=hands:right")
+    pytester.runpytest(*run, "--snapshot-update")
+    kept = pytester.path / "sop_snapshots" / "returns" / "state"
+    (kept / "T-2.json").rename(kept / "T-9.json")
+
+    result = pytester.runpytest(*run, "--snapshot-update")
+
+    result.stdout.fnmatch_lines(["1 unused snapshot deleted", "  returns/T-9 (state)"])
+    assert ["T-1", "T-2", "T-3", "T-4", "T-5"] == sorted(one.stem for one in kept.iterdir())

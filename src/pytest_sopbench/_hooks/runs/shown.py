@@ -641,7 +641,8 @@ class Run:
                     arguments={"key": one.key, **(one.after or {})},
                 )
                 for one in self._changes()
-            )
+            ),
+            of_state=True,
         )
 
     def assert_state(
