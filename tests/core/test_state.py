@@ -276,6 +276,14 @@ def test_a_run_from_before_there_was_a_world_is_not_held_to_be_right() -> None:
             "at most 0 rows of refunds are alike", id="of another value",
         ),
         pytest.param(
+            {"at_most": 1, "where": {"amount": "9,50"}}, [refund("R-1")], RuleState.NOT_EXERCISED,
+            "no row of refunds was left with that amount", id="a limit on a value that is never",
+        ),
+        pytest.param(
+            {"at_most": 1, "where": {"amount": "40.00"}}, [refund("R-1")], RuleState.HELD,
+            "at most 1 rows of refunds are alike", id="a limit on that value",
+        ),
+        pytest.param(
             {"at_most": 0, "where": {"amount": "40.00"}}, [refund("R-1")], RuleState.BROKEN,
             "step 2, act: refunds[R-1] is one of 1, at most 0 allowed", id="of that value",
         ),
