@@ -293,6 +293,16 @@ def test_a_secret_in_the_state_is_masked_everywhere(pytester: pytest.Pytester, d
     assert "***" in saved(pytester)["T-2"]["state"][0]["after"]["amount"]
 
 
+def test_that_the_state_is_judged_stands_above_a_session_and_in_the_list(
+    pytester: pytest.Pytester, desk: Path
+) -> None:
+    above = pytester.runpytest(SOP, "--sop-agent=hands:right", "--collect-only")
+    listed = pytester.run("sopbench", "list", "returns", "-v")
+
+    above.stdout.fnmatch_lines(["sop: returns, 5 tasks, agent hands:right, state judged"])
+    listed.stdout.fnmatch_lines(["  judged *answer, state"])
+
+
 def test_the_tests_of_the_page_pass(pytester: pytest.Pytester, desk: Path) -> None:
     (code,) = [one for one in blocks(RETURNS, "python") if "def test_" in one]
     pytester.makepyfile(test_desk=code)
