@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
+
+from pytest_sopbench._audit.audit import audit_domain
+from tests.builders.pages import write_returns
 
 
 def contract(lab: Any, *rules: dict[str, Any]) -> Any:
@@ -83,3 +87,41 @@ def test_a_distractor_that_the_policy_calls_is_told(run_lab: Any) -> None:
     run_lab.metadata(distractors=["weigh"])
 
     assert "it is a distractor" in run_lab.only("needless-tool").what
+
+
+POLICY = """
+def decide(inputs, call):
+    if inputs["order_id"] != "O-12":
+        return {"decision": "refuse"}
+    order = call("get_order", order_id="O-12")
+    call("refund_order", order_id="O-12", amount=order["paid"])
+    return {"decision": "refund"}
+"""
+
+
+def test_a_state_that_the_policy_leaves_otherwise_is_told_with_its_row_and_task(
+    tmp_path: Path,
+) -> None:
+    write_returns(tmp_path)
+    folder = tmp_path / "domains" / "returns"
+    (folder / "policy.py").write_text(POLICY, encoding="utf-8")
+
+    (found,) = [one for one in audit_domain(folder) if one.rule == "state-differs"]
+
+    assert "expected_state.jsonl" == str(found.place)
+    assert "of data.csv, task T-2: orders[O-12].status" in found.what
+
+
+def test_a_limit_on_rows_that_no_run_ever_leaves_is_told(tmp_path: Path) -> None:
+    write_returns(tmp_path)
+    folder = tmp_path / "domains" / "returns"
+    (folder / "policy.py").write_text(POLICY, encoding="utf-8")
+    path = folder / "metadata.json"
+    metadata = json.loads(path.read_text("utf-8"))
+    never = {"table": "refunds", "at_most": 1, "where": {"amount": "never"}}
+    metadata["contract"]["rules"].append({"id": "no-such-amount", "state": never})
+    path.write_text(json.dumps(metadata), encoding="utf-8")
+
+    (found,) = [one for one in audit_domain(folder) if one.rule == "rule-not-exercised"]
+
+    assert "'no-such-amount'" in found.what

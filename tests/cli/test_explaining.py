@@ -121,6 +121,20 @@ def test_a_task_is_explained_in_a_few_lines(sopbench: Sopbench, save: Save, runs
     ] == printed
 
 
+def test_a_right_answer_with_a_wrong_state_is_explained_by_the_state(
+    sopbench: Sopbench, save: Save, run_of: Make
+) -> None:
+    differs = ("orders[1].status is 'open', expected 'closed'", "refunds: one too many (7)")
+    save("last", [run_of("T1", Outcome.WRONG, mismatches=(), state_differs=differs)])
+
+    printed = sopbench("show", "last", "T1", "--explain").stdout.splitlines()
+
+    assert [f"state    {one}" for one in differs] == [
+        line for line in printed if line.startswith("state ")
+    ]
+    assert "or the world that the run leaves is not the right one" in glossary()["wrong"]
+
+
 def test_what_the_agent_raised_and_which_tool_failed_is_said(
     sopbench: Sopbench, save: Save, run_of: Make
 ) -> None:

@@ -15,7 +15,7 @@ from pytest_sopbench._core.contract.demands import Known, RuleState, StateDemand
 from pytest_sopbench._core.domain import JudgingRules, StateRules
 from pytest_sopbench._core.gates.quarantine import judged_in_doubt
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.judging.state import NOT_RECORDED, state_differs
+from pytest_sopbench._core.judging.state import NOT_RECORDED, SeenWorld, state_differs
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.task import FieldType, OutputField, Scoring
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind
@@ -276,6 +276,14 @@ def test_a_run_from_before_there_was_a_world_is_not_held_to_be_right() -> None:
             "at most 0 rows of refunds are alike", id="of another value",
         ),
         pytest.param(
+            {"at_most": 1, "where": {"amount": "9,50"}}, [refund("R-1")], RuleState.NOT_EXERCISED,
+            "no row of refunds was left with that amount", id="a limit on a value that is never",
+        ),
+        pytest.param(
+            {"at_most": 1, "where": {"amount": "40.00"}}, [refund("R-1")], RuleState.HELD,
+            "at most 1 rows of refunds are alike", id="a limit on that value",
+        ),
+        pytest.param(
             {"at_most": 0, "where": {"amount": "40.00"}}, [refund("R-1")], RuleState.BROKEN,
             "step 2, act: refunds[R-1] is one of 1, at most 0 allowed", id="of that value",
         ),
@@ -317,3 +325,23 @@ def test_new_rows_are_right_exactly_where_they_hold_the_same(
     differs = state_differs(RULES, task, changes)
 
     assert (sorted(wanted) == sorted(made)) == (not differs)
+
+
+COPIES = World(
+    keys={"copies": "copy", "loans": "loan"}, rows={"copies": {1: {"copy": 1}}, "loans": {}}
+)
+
+
+@pytest.mark.parametrize("table", ["copies", "loans"])
+def test_a_text_is_no_key_of_a_table_whose_keys_are_numbers(table: str) -> None:
+    lent = StateChange(step=1, table="loans", key=7, after={"loan": 7})
+    seen = SeenWorld(COPIES, TASK, [lent])
+
+    with pytest.raises(ValueError, match=f"table '{table}'.* key '1', .* are numbers; write it as"):
+        list(seen.differences({table: {"1": None}}))
+
+
+def test_any_key_may_be_asked_for_where_nobody_knows_a_key() -> None:
+    seen = SeenWorld(COPIES, TASK, [])
+
+    assert [] == list(seen.differences({"loans": {"L-1": None}}))

@@ -293,6 +293,16 @@ def test_a_secret_in_the_state_is_masked_everywhere(pytester: pytest.Pytester, d
     assert "***" in saved(pytester)["T-2"]["state"][0]["after"]["amount"]
 
 
+def test_that_the_state_is_judged_stands_above_a_session_and_in_the_list(
+    pytester: pytest.Pytester, desk: Path
+) -> None:
+    above = pytester.runpytest(SOP, "--sop-agent=hands:right", "--collect-only")
+    listed = pytester.run("sopbench", "list", "returns", "-v")
+
+    above.stdout.fnmatch_lines(["sop: returns, 5 tasks, agent hands:right, state judged"])
+    listed.stdout.fnmatch_lines(["  judged *answer, state"])
+
+
 def test_the_tests_of_the_page_pass(pytester: pytest.Pytester, desk: Path) -> None:
     (code,) = [one for one in blocks(RETURNS, "python") if "def test_" in one]
     pytester.makepyfile(test_desk=code)
@@ -347,3 +357,84 @@ def test_changes_are_approved_as_a_snapshot(pytester: pytest.Pytester, desk: Pat
     other = pytester.runpytest(*run, "--sop-agent=hands:wrong_amount")
 
     assert (0, 1) == (same.ret, other.ret)
+
+
+def test_an_assertion_that_asks_nothing_of_the_state_is_refused(
+    pytester: pytest.Pytester, desk: Path
+) -> None:
+    pytester.makepyfile(
+        test_desk="""
+        import pytest
+
+        def test_nothing(sop_run):
+            with pytest.raises(ValueError, match="assert_unchanged asks nothing"):
+                sop_run.assert_unchanged()
+            with pytest.raises(ValueError, match="assert_state asks nothing"):
+                sop_run.assert_state({})
+            with pytest.raises(ValueError, match="assert_state of the table 'refunds' asks"):
+                sop_run.assert_state({"refunds": {}})
+            with pytest.raises(ValueError, match="the keys of 'order_id' are texts"):
+                sop_run.assert_state({"orders": {12: None}})
+        """
+    )
+
+    result = pytester.runpytest(f"{SOP}::T-3", "--sop-agent=hands:right", "test_desk.py")
+
+    result.assert_outcomes(passed=1)
+
+
+BOTH = """
+def test_both(sop_run, sop_snapshot):
+    assert sop_run.trajectory == sop_snapshot
+    assert sop_run.state_changes == sop_snapshot
+"""
+
+
+def test_calls_and_changes_of_one_task_have_two_snapshots(
+    pytester: pytest.Pytester, desk: Path
+) -> None:
+    pytest.importorskip("syrupy")
+    pytester.makepyfile(test_desk=BOTH)
+    run = (SOP, "test_desk.py", "-p", "syrupy", "--sop-agent=hands:right")
+
+    updated = pytester.runpytest(*run, "--snapshot-update")
+    again = pytester.runpytest(*run)
+
+    updated.assert_outcomes(passed=5)
+    again.assert_outcomes(passed=5)
+    kept = pytester.path / "sop_snapshots" / "returns"
+    assert '"name": "refund_order"' in (kept / "T-2.json").read_text()
+    assert '"name": "insert refunds"' in (kept / "state" / "T-2.json").read_text()
+
+
+def test_a_change_that_is_not_approved_says_how_it_is(
+    pytester: pytest.Pytester, desk: Path
+) -> None:
+    pytest.importorskip("syrupy")
+    pytester.makepyfile(test_desk=BOTH.replace("sop_run.trajectory == sop_snapshot", "True"))
+    run = (f"{SOP}::T-2", "test_desk.py", "-p", "syrupy", "--sop-agent=hands:right")
+
+    missing = pytester.runpytest(*run)
+    pytester.runpytest(*run, "--snapshot-update")
+
+    missing.stdout.fnmatch_lines(
+        ["*to approve it: run this test again with --snapshot-update"], consecutive=True
+    )
+    missing.stdout.no_fnmatch_line("*sopbench approve*")
+    pytester.runpytest(*run).assert_outcomes(passed=1)
+
+
+def test_the_snapshot_of_the_state_of_a_task_that_is_gone_is_unused(
+    pytester: pytest.Pytester, desk: Path
+) -> None:
+    pytest.importorskip("syrupy")
+    pytester.makepyfile(test_desk=BOTH)
+    run = (SOP, "test_desk.py", "-p", "syrupy", "--sop-agent=hands:right")
+    pytester.runpytest(*run, "--snapshot-update")
+    kept = pytester.path / "sop_snapshots" / "returns" / "state"
+    (kept / "T-2.json").rename(kept / "T-9.json")
+
+    result = pytester.runpytest(*run, "--snapshot-update")
+
+    result.stdout.fnmatch_lines(["1 unused snapshot deleted", "  returns/T-9 (state)"])
+    assert ["T-1", "T-2", "T-3", "T-4", "T-5"] == sorted(one.stem for one in kept.iterdir())

@@ -379,7 +379,7 @@ def test_a_spec_may_invite_further_parameters(bench: Any, more: dict[str, Any]) 
     assert () == toolbox.calls[0].findings
 
 
-def test_a_value_copied_from_the_inputs_is_not_the_agents_fault(bench: Any) -> None:
+def test_a_value_copied_from_the_inputs_is_told_of_and_bad(bench: Any) -> None:
     task = bench.task(inputs={"parcel_id": "17"})
     toolbox = bench.toolbox(task=task)
 
@@ -388,10 +388,10 @@ def test_a_value_copied_from_the_inputs_is_not_the_agents_fault(bench: Any) -> N
     (call,) = toolbox.calls
     assert FindingKind.INVALID_VALUE is call.findings[0].kind
     assert call.findings[0].copied
-    assert not call.bad
+    assert call.bad
 
 
-def test_a_value_copied_from_an_earlier_result_is_not_the_agents_fault(bench: Any) -> None:
+def test_a_value_that_an_earlier_result_holds_is_told_of_and_bad(bench: Any) -> None:
     domain = bench.lookup(result={"found": [{"next": "broken id"}]})
     toolbox = bench.toolbox(domain)
 
@@ -399,6 +399,7 @@ def test_a_value_copied_from_an_earlier_result_is_not_the_agents_fault(bench: An
     toolbox.tools.call("get_score", parcel_id="broken id")
 
     assert toolbox.calls[1].findings[0].copied
+    assert toolbox.calls[1].bad
 
 
 def test_a_value_that_stands_nowhere_is_the_agents_own(bench: Any) -> None:

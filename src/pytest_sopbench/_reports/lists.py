@@ -91,6 +91,8 @@ def _detail_lines(domain: Domain) -> Iterator[str]:
     yield f"{_INDENT}{'folder':<{LABEL_WIDTH}}{one_line(str(domain.folder))}"
     yield from _said("inputs", ", ".join(domain.input_columns))
     yield from _said("tools", ", ".join(spec.name for spec in domain.tool_specs))
+    if domain.state is not None:
+        yield from _said("judged", "answer, state")
     if domain.document is not None:
         yield from _said("outputs", _document(domain.document))
     for number, field in enumerate(domain.fields):

@@ -219,6 +219,8 @@ def explained(records: Sequence[RunRecord]) -> Iterator[str]:
     for mismatch in first.mismatches:
         values = f"expected {expected_text(mismatch)}, given {shown(mismatch.actual)}"
         yield from labelled("field", f"{one_line(mismatch.field)}: {values} ({mismatch.why})")
+    for differs in first.state_differs:
+        yield from labelled("state", one_line(differs))
     if first.problem is not None:
         yield from labelled("raised", one_line(f"{first.problem.type}: {first.problem.message}"))
     yield from labelled("calls", _calls(first))

@@ -33,10 +33,14 @@ from .header import SessionHeader
 # sop_snapshots/
 # `-- late_returns/
 # |-- R-101.json
+# |-- state/R-101.json     what the run changed in its world, where a test compares that
 # `-- approvals.jsonl      one line per approval from a saved session
 
 APPROVALS = "approvals.jsonl"
 """The side record of a domain's snapshots."""
+
+STATE = "state"
+"""The folder, in that of a domain, of the snapshots of `sop_run.state_changes`."""
 
 HINT = "mend it, or approve the task again"
 
@@ -67,6 +71,10 @@ class SnapshotFolder:
     def file(self, domain: str, task: str) -> Path:
         """Return where the snapshot of a task lies, or would."""
         return self.path / snapshot_file(domain, task)
+
+    def state_file(self, domain: str, task: str) -> Path:
+        """Return where the snapshot of what a task changes in its world lies, or would."""
+        return self.path / snapshot_file(domain, task, folder=STATE)
 
     def read(self, domain: str, task: str) -> Snapshot | None:
         """Return the snapshot of a task, or `None` where there is none.
@@ -100,7 +108,8 @@ class SnapshotFolder:
 
     def leftovers(self, domain: str, tasks: Collection[str]) -> tuple[Path, ...]:
         """Return the snapshots of a domain that belong to none of these tasks."""
-        there = list(self.file(domain, "").parent.glob(f"*{SUFFIX}"))
+        folder = self.file(domain, "").parent
+        there = [*folder.glob(f"*{SUFFIX}"), *(folder / STATE).glob(f"*{SUFFIX}")]
         if not there:
             return ()
         known = {snapshot_file(domain, task).rpartition("/")[2] for task in tasks}

@@ -143,12 +143,12 @@ MUTANTS = (
         "Calls with bad arguments leave tool accuracy at 100 %.",
     ),
     Mutant(
-        "rates/copied-value-is-bad",
+        "rates/copied-value-is-good",
         "ToolCall.bad",
-        "        return any(not finding.copied for finding in self.findings)",
         "        return bool(self.findings)",
+        "        return any(not finding.copied for finding in self.findings)",
         ("running/test_toolbox.py",),
-        "A row that breaks its spec is held against the agent.",
+        "A value that breaks its spec is well-formed where any result holds it.",
     ),
     Mutant(
         "rates/fields-without-the-silent",

@@ -104,9 +104,16 @@ def _states_differ(subject: Subject) -> Iterator[Fault]:
             found |= {position: differs[0]} if differs else {}
     if found:
         rows = sorted(found)
+        first = subject.tasks[rows[0]]
+        own_file = (domain.folder / STATE_FILE).is_file()
+        where = f"{subject.rows(rows)} of {subject.data_file}"
         yield Fault(
-            place=Place(file=STATE_FILE),
-            what=f"the policy leaves another state on {subject.rows(rows)}: {cut(found[rows[0]])}",
+            # Rows are counted in the data file, so a line goes with no other name.
+            place=Place(file=STATE_FILE)
+            if own_file
+            else Place(file=subject.data_file, line=first.line),
+            what=f"the policy leaves another state on {where}, "
+            f"task {first.id}: {cut(found[rows[0]])}",
             do="correct the expected state, or the policy",
         )
 

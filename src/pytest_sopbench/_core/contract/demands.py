@@ -669,7 +669,8 @@ class StateDemand:
     """What must hold of a table of the world after every call, not only at the end.
 
     Of the rows that have the values of `where`, at most `at_most` may agree in the columns of
-    `per`; or with `unchanged` nothing in the table may be touched.
+    `per`; or with `unchanged` nothing in the table may be touched. A limit above 0 shows nothing
+    where no call left a row with the values of `where`; one of 0 is kept by that.
     """
 
     kind: ClassVar[str] = DemandKind.STATE
@@ -694,6 +695,7 @@ class StateDemand:
             first = changes[0]
             return broken(f"{self._step(trace, first.step)}: {self.table}[{first.key}] was changed")
         rows: dict[Key, Row] = dict(known.world.tables(known.task.world)[self.table])
+        limited = self.at_most == 0 or not self.where
         for one in changes:
             row = applied(rows.get(one.key), one)
             if row is None:
@@ -701,11 +703,16 @@ class StateDemand:
                 continue
             rows[one.key] = row
             alike = [other for other in rows.values() if self._counts(other, row)]
-            if self._counts(row, row) and len(alike) > self.at_most:
+            counts = self._counts(row, row)
+            limited = limited or counts
+            if counts and len(alike) > self.at_most:
                 what = f"{self.table}[{one.key}] is one of {len(alike)}{self._alike(row)}"
                 return broken(
                     f"{self._step(trace, one.step)}: {what}, at most {self.at_most} allowed"
                 )
+        if not limited:
+            names = ", ".join(self.where)
+            return not_exercised(f"no row of {self.table} was left with that {names}")
         return held(f"at most {self.at_most} rows of {self.table} are alike")
 
     def _counts(self, row: Row, like: Row) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NoReturn
 
 from pytest_sopbench._core.domain import JudgingRules, StateRules
 from pytest_sopbench._core.hiding import ready_to_cut
@@ -191,11 +191,16 @@ class SeenWorld:
         """Yield what is not as expected; what is not named may be anything.
 
         Raises:
-            ValueError: there is no such table.
+            ValueError: nothing is asked, or of a table or a key that cannot be there.
         """
+        if not expected:
+            self._ask_nothing("assert_state", "its tables and rows")
         for table, rows in expected.items():
             self._check(table)
+            if not rows:
+                self._ask_nothing(f"assert_state of the table {table!r}", "its rows by their key")
             for key, wanted in rows.items():
+                self._check_key(table, key)
                 row = self._row(table, key)
                 if wanted is None or row is None:
                     if wanted is not row:
@@ -210,8 +215,10 @@ class SeenWorld:
         """Yield the first change of each table.
 
         Raises:
-            ValueError: there is no such table.
+            ValueError: there is no such table, or none is named.
         """
+        if not tables:
+            self._ask_nothing("assert_unchanged", "tables")
         for table in tables:
             self._check(table)
             first = next((one for one in self._changes if one.table == table), None)
@@ -226,3 +233,25 @@ class SeenWorld:
         if table not in self._world.keys:
             msg = f"the world has no table {table!r}; it has {', '.join(self._world.keys)}"
             raise ValueError(msg)
+
+    def _check_key(self, table: str, key: Key) -> None:
+        """Refuse a text where keys are numbers, and the reverse: it would never find its row."""
+        column = self._world.keys[table]
+        known = [
+            *self._world.rows[table],
+            *(row[column] for row in self._task.world.get(table, ())),
+            *self._ends.get(table, ()),
+        ]
+        if not known or type(key) in {type(one) for one in known}:
+            return
+        word = "numbers" if isinstance(known[0], int) else "texts"
+        msg = (
+            f"assert_state of the table {table!r}: no row can have the key {key!r}, since the keys "
+            f"of {column!r} are {word}; write it as {known[0]!r} is written"
+        )
+        raise ValueError(msg)
+
+    def _ask_nothing(self, what: str, wanted: str) -> NoReturn:
+        tables = ", ".join(self._world.keys)
+        msg = f"{what} asks nothing, so it would always pass; name {wanted} (tables: {tables})"
+        raise ValueError(msg)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, cast
 
 from pytest_sopbench._core.values.json import JsonValue
@@ -39,9 +39,12 @@ class Trajectory:
 
     Attributes:
         calls: the calls.
+        of_state: whether each is a change of the world (`sop_run.state_changes`) instead of a call;
+            those have snapshots of their own.
     """
 
     calls: tuple[Call, ...] = ()
+    of_state: bool = field(default=False, compare=False, repr=False)
 
     def __iter__(self) -> Iterator[Call]:
         return iter(self.calls)

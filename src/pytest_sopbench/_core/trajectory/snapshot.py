@@ -229,16 +229,16 @@ class SnapshotMatch:
         return self.match.held and not self.lost
 
 
-def snapshot_file(domain: str, task: str) -> str:
+def snapshot_file(domain: str, task: str, *, folder: str = "") -> str:
     """Return where the snapshot of a task lies in the folder of snapshots, with `/`.
 
-    Both parts are percent-encoded, so that no id leads out of the folder.
+    `folder` is one in the domain's. Both parts are percent-encoded, so that no id leads out of it.
     """
     name = _encoded(task)
     if len(name) > LONGEST:
         digest = hashlib.sha256(task.encode("utf-8", "surrogatepass")).hexdigest()
         name = f"{name[:LONGEST]}~{digest[:16]}"
-    return f"{_encoded(domain)}/{name}{SUFFIX}"
+    return "/".join(part for part in (_encoded(domain), folder, f"{name}{SUFFIX}") if part)
 
 
 def snapshot_text(snapshot: Snapshot) -> str:

@@ -335,7 +335,8 @@ def header_lines(sop: SopSession) -> Iterator[str]:
         # Marks of the user's tests, and fixtures, may name others: that is known after collection.
         agents = "agents" if sop.has_agents else "agent"
         agent = f", {agents} {sop.agent_label}" if names_agents(sop) else ""
-        yield f"sop: {active.domain.name}, {part}{agent}"
+        state = ", state judged" if active.domain.state is not None else ""
+        yield f"sop: {active.domain.name}, {part}{agent}{state}"
         if sop.options.sample is not None and sop.options.sample.strong:
             told = read_strong_sample(active.domain).says(sop.options.sample.size)
             yield f"sop: {active.domain.name}: {told}"

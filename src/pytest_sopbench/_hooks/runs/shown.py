@@ -641,7 +641,8 @@ class Run:
                     arguments={"key": one.key, **(one.after or {})},
                 )
                 for one in self._changes()
-            )
+            ),
+            of_state=True,
         )
 
     def assert_state(
@@ -655,7 +656,8 @@ class Run:
 
         Raises:
             AssertionError: with every column that differs.
-            ValueError: the domain has no such table or column, or what was changed is not known.
+            ValueError: nothing is asked; the domain has no such table; keys of the table are texts
+                and this one is a number, or the reverse; or what was changed is not known.
         """
         __tracebackhide__ = True
         self._looked_at = True
@@ -667,7 +669,8 @@ class Run:
 
         Raises:
             AssertionError: with the first change of each.
-            ValueError: the domain has no such table, or what was changed is not known.
+            ValueError: no table is named, the domain has none of this name, or what was changed is
+                not known.
         """
         __tracebackhide__ = True
         differs = list(self._world().touched(tables))

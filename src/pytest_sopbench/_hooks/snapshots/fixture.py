@@ -60,8 +60,10 @@ class SopSnapshot:
         self._key = item.stash[REF].key
         self._redaction = sop.options.redaction.of(item.stash[REF].domain.domain.private_columns)
         self._documents = item.stash[REF].domain.domain.document
-        folder = SnapshotFolder(sop.options.snapshots_dir)
-        self._file = item.stash[FILE] = folder.file(self._key.domain, self._key.task)
+        self._item = item
+        self._folder = SnapshotFolder(sop.options.snapshots_dir)
+        self._of_state = False
+        self._place(Trajectory())
         self._run = run
         self._assertion: Any = None  # the one of `count_with`
         # Made when it is printed: an update compares thousands of runs, and prints nothing.
@@ -77,6 +79,7 @@ class SopSnapshot:
         if self._key.trial > 1:
             # What was approved is the first trial's; the others say how far it can be relied on.
             return True
+        self._place(given)
         made = self._rules.normalised(self._redacted(given))
         text = snapshot_text(Snapshot(task=self._key.task, approved=(made,)))
         found = self._assertion.extension.found = self._found()
@@ -89,6 +92,12 @@ class SopSnapshot:
             # Nothing will be printed, and what it holds would be held for every test.
             self._explain = list
         return same
+
+    def _place(self, given: Trajectory) -> None:
+        """Take the file of what is compared: what a task calls and what it changes have two."""
+        self._of_state = given.of_state
+        of = self._folder.state_file if given.of_state else self._folder.file
+        self._file = self._item.stash[FILE] = of(self._key.domain, self._key.task)
 
     def _trajectory(self, other: object) -> Trajectory:
         if isinstance(other, Answer) and self._documents is not None:
@@ -190,6 +199,9 @@ class SopSnapshot:
     def _approve(self) -> str:
         if self._run.refusal:
             return f"this run cannot be approved: {self._run.refusal}"
+        if self._of_state:
+            # A saved session is approved by its calls.
+            return "to approve it: run this test again with --snapshot-update"
         return f"to approve it: sopbench approve last {shell_word(self._named)} --reason TEXT"
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,8 +51,9 @@ class SnapshotCollector:
         for domain, tasks in kept.items():
             every = self._sop.find_active(domain).domain.task_ids
             if tasks.issuperset(every):
+                folder = self._folder.file(domain, "").parent
                 left = self._folder.leftovers(domain, every)
-                leftovers[domain] = [path.name for path in left]
+                leftovers[domain] = [path.relative_to(folder).as_posix() for path in left]
         unasked = [one for one in self._folder.domains() if one not in kept]
         self._found = json.dumps(
             {"leftovers": leftovers, "unasked": unasked if self._is_whole() else []}
@@ -122,7 +124,7 @@ class SnapshotSummary:
         lines = [*not_approved_lines(self._not_approved)]
         if self._settled:
             names = [
-                f"{domain}/{shown_task(self._folder.path / name)}"
+                f"{domain}/{shown_task(Path(name))}{' (state)' if '/' in name else ''}"
                 for domain, left in self._leftovers.items()
                 for name in left
             ]
