@@ -379,7 +379,7 @@ def test_a_spec_may_invite_further_parameters(bench: Any, more: dict[str, Any]) 
     assert () == toolbox.calls[0].findings
 
 
-def test_a_value_copied_from_the_inputs_is_told_of_and_bad(bench: Any) -> None:
+def test_a_value_copied_from_the_inputs_is_not_the_agents_fault(bench: Any) -> None:
     task = bench.task(inputs={"parcel_id": "17"})
     toolbox = bench.toolbox(task=task)
 
@@ -388,10 +388,10 @@ def test_a_value_copied_from_the_inputs_is_told_of_and_bad(bench: Any) -> None:
     (call,) = toolbox.calls
     assert FindingKind.INVALID_VALUE is call.findings[0].kind
     assert call.findings[0].copied
-    assert call.bad
+    assert not call.bad
 
 
-def test_a_value_that_an_earlier_result_holds_is_told_of_and_bad(bench: Any) -> None:
+def test_a_value_copied_from_an_earlier_result_is_not_the_agents_fault(bench: Any) -> None:
     domain = bench.lookup(result={"found": [{"next": "broken id"}]})
     toolbox = bench.toolbox(domain)
 
@@ -399,7 +399,6 @@ def test_a_value_that_an_earlier_result_holds_is_told_of_and_bad(bench: Any) -> 
     toolbox.tools.call("get_score", parcel_id="broken id")
 
     assert toolbox.calls[1].findings[0].copied
-    assert toolbox.calls[1].bad
 
 
 def test_a_value_that_stands_nowhere_is_the_agents_own(bench: Any) -> None:
@@ -407,6 +406,15 @@ def test_a_value_that_stands_nowhere_is_the_agents_own(bench: Any) -> None:
 
     toolbox.tools.call("get_score", parcel_id="PX1")
     toolbox.tools.call("get_score", parcel_id="broken id")
+
+    assert toolbox.calls[1].bad
+
+
+def test_a_text_that_spells_a_number_of_a_result_is_no_copy_of_it(bench: Any) -> None:
+    toolbox = bench.toolbox(bench.lookup(result={"found": [17, 17.0, True]}))
+
+    toolbox.tools.call("get_score", parcel_id="PX1")
+    toolbox.tools.call("get_score", parcel_id="17")
 
     assert toolbox.calls[1].bad
 

@@ -143,12 +143,12 @@ MUTANTS = (
         "Calls with bad arguments leave tool accuracy at 100 %.",
     ),
     Mutant(
-        "rates/copied-value-is-good",
+        "rates/copied-value-is-bad",
         "ToolCall.bad",
-        "        return bool(self.findings)",
         "        return any(not finding.copied for finding in self.findings)",
+        "        return bool(self.findings)",
         ("running/test_toolbox.py",),
-        "A value that breaks its spec is well-formed where any result holds it.",
+        "A row that breaks its spec is held against the agent.",
     ),
     Mutant(
         "rates/fields-without-the-silent",

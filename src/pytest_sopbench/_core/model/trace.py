@@ -53,8 +53,8 @@ class FindingKind(StrEnum):
 class Finding:
     """One departure of a tool call from its spec.
 
-    `copied` tells that the inputs or an earlier result hold the value as well, so that the row may
-    be what breaks the spec. The call is bad all the same.
+    `copied` tells that the value was copied from the inputs or from an earlier result: then the
+    row breaks the spec, not the agent.
     """
 
     kind: FindingKind
@@ -95,7 +95,7 @@ class ToolCall:
     @property
     def bad(self) -> bool:
         """Whether the call itself was wrong; a tool that failed on a good call is not bad."""
-        return bool(self.findings)
+        return any(not finding.copied for finding in self.findings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,7 @@ from pytest_sopbench.errors import (
 from .calls import GIVEN_UP, ArgumentCheck, CallLog, OpenCall, ReportedUsage, compile_checks
 from .domain_code import Manager, ManagerFactory, process
 from .facade import Served, Tools, make_tools
-from .lookup import equals_cell, look_up, refuse_leaks
+from .lookup import look_up, refuse_leaks
 from .mcp_tools import McpManager
 from .run_world import RunWorld
 
@@ -297,10 +297,17 @@ class Toolbox:
 
     def _copied(self, value: JsonValue) -> bool:
         return any(
-            equals_cell(value, one)
+            _is_same(value, one)
             for source in (self._inputs, *self.log.results())
             for one in _inside(source)
         )
+
+
+def _is_same(value: JsonValue, other: JsonValue) -> bool:
+    """Whether they are of one type and equal: a text that a number elsewhere spells is no copy."""
+    texts = isinstance(value, str), isinstance(other, str)
+    flags = isinstance(value, bool), isinstance(other, bool)
+    return value == other and len({*texts}) == 1 and len({*flags}) == 1
 
 
 def _inside(value: JsonValue) -> Iterator[JsonValue]:
