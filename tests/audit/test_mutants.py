@@ -80,8 +80,8 @@ def texts(source: str) -> list[str]:
 
 
 def test_each_change_is_taken_back() -> None:
-    for policy in BUNDLED.glob("*/policy.py"):
-        tree = ast.parse(policy.read_text("utf-8"))
+    for name in ("dangerous_goods", "order_fulfillment"):
+        tree = ast.parse((BUNDLED / name / "policy.py").read_text("utf-8"))
         before = ast.dump(tree)
 
         for change in changes_of(tree):

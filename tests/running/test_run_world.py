@@ -317,7 +317,7 @@ TABLES = st.fixed_dictionaries(
 
 
 @given(TABLES, TABLES)
-@settings(max_examples=LEAST)
+@settings(max_examples=300)
 def test_the_diff_is_empty_exactly_where_the_states_are_equal(one: Any, other: Any) -> None:
     changes = list(changes_between(one, other, 1))
 
