@@ -86,6 +86,7 @@ class Tab:
         self.browser.get("about:blank")
         self.messages()
         self.browser.get(page.as_uri() + fragment)
+        self.settle()
 
     def run(self, script: str, *arguments: object) -> Any:
         """Return what a script returns."""
