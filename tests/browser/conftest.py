@@ -86,7 +86,6 @@ class Tab:
         self.browser.get("about:blank")
         self.messages()
         self.browser.get(page.as_uri() + fragment)
-        self.settle()
 
     def run(self, script: str, *arguments: object) -> Any:
         """Return what a script returns."""
@@ -123,6 +122,11 @@ class Tab:
         self.browser.execute_async_script(
             "const done = arguments[0]; setTimeout(() => requestAnimationFrame(() => done()), 50);"
         )
+
+    def lay_on_paper(self) -> None:
+        """Make every row, as for paper, once the page has followed its address."""
+        self.settle()
+        self.run("dispatchEvent(new Event('beforeprint'))")
 
     def choose(self, label: str, word: str) -> None:
         """Choose a word in the list that is called so."""

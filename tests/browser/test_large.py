@@ -61,7 +61,7 @@ def test_nothing_of_a_hostile_text_runs(tab: Any, pages: Any) -> None:
     tab.open(pages.large)
     title = tab.browser.title
     # On paper all rows are made at once.
-    tab.run("dispatchEvent(new Event('beforeprint'))")
+    tab.lay_on_paper()
 
     names = tab.run(
         """
@@ -88,7 +88,7 @@ def test_nothing_of_a_hostile_text_runs(tab: Any, pages: Any) -> None:
 
 def test_what_cannot_be_seen_is_shown_as_an_escape(tab: Any, pages: Any) -> None:
     tab.open(pages.large)
-    tab.run("dispatchEvent(new Event('beforeprint'))")
+    tab.lay_on_paper()
 
     names = "\n".join(tab.rows())
 

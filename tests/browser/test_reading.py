@@ -200,7 +200,7 @@ def test_it_prints_whole(tab: Any, pages: Any, fragment: str) -> None:
 def test_on_paper_every_row_is_there_and_nothing_to_press(tab: Any, pages: Any) -> None:
     tab.open(pages.careless)
 
-    tab.run("dispatchEvent(new Event('beforeprint'))")
+    tab.lay_on_paper()
     tab.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     shown = [one.is_displayed() for one in (tab.find(".bar"), tab.find(".more"), tab.find("#keys"))]
     tab.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
