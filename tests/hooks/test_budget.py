@@ -20,7 +20,7 @@ def right(inputs, tools):
 
 def priced(inputs, tools):
     if "PYTEST_XDIST_WORKER" in os.environ:
-        time.sleep(0.03)  # Longer than it takes to tell of a run.
+        time.sleep(0.1)  # Longer than it takes to tell of a run, on a busy machine too.
     with open("calls.txt", "a") as file:
         file.write(inputs["sample_id"] + "\\n")
     tools.report(usage={"cost_usd": 0.1})
