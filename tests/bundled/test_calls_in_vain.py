@@ -22,7 +22,7 @@ def test_a_call_of_a_distractor_is_one_in_each_run_and_in_every_report(
     result = pytester.runpytest_subprocess(
         *("--sop-domain=warehouse_package_inspection", "--agent=desk:agent", "--sop-sample=12"),
         *("--sop-report=json=report.json", "--sop-report=csv=runs.csv"),
-        *("--sop-report=html=report.html", "--tb=no", "-rN"),
+        *("--sop-report=html=report.html", "--sop-report=md=report.md", "--tb=no", "-rN"),
     )
 
     result.stdout.fnmatch_lines(["*12 unneeded calls in 12 of 12 runs: print_return_label 12"])
@@ -36,3 +36,8 @@ def test_a_call_of_a_distractor_is_one_in_each_run_and_in_every_report(
     assert {"print_return_label": 12} == domain["unneeded"]["by_tool"]
     page = (pytester.path / "report.html").read_text("utf-8")
     assert "12 unneeded calls in 12 of 12 runs: print_return_label 12" in page
+    lines = (pytester.path / "report.md").read_text("utf-8").replace("\\", "").splitlines()
+    assert (
+        "- warehouse_package_inspection: 12 unneeded calls in 12 of 12 runs: print_return_label 12"
+        in lines
+    )

@@ -49,6 +49,7 @@ from pytest_sopbench._reports.text import (
     report_lines,
     seconds,
     tokens_text,
+    unneeded_words,
     value_text,
 )
 
@@ -397,6 +398,7 @@ def markdown(page: SessionPage) -> str:
         list(_slow_lines(page.records, by=page.leaderboard is not None)),
         list(_cost_lines(page)),
         list(_metric_lines(page.summaries)),
+        list(_unneeded_lines(page.summaries)),
         list(_fact_lines(page.facts)),
     ]
     text = "".join("\n".join(block) + "\n\n" for block in blocks if block).rstrip("\n")
@@ -560,6 +562,19 @@ def _metric_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
     ]
     if told:
         yield "## Metrics"
+        yield ""
+        yield from told
+
+
+def _unneeded_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
+    """Yield a line on the tools that were called in vain, of each group of runs that has any."""
+    told = [
+        f"- {escaped(name)}: {escaped(' '.join(unneeded_words(one)))}"
+        for name, one in summaries.items()
+        if one.unneeded.affected
+    ]
+    if told:
+        yield "## Unneeded calls"
         yield ""
         yield from told
 
