@@ -43,8 +43,8 @@ def approve(  # noqa: PLR0913, PLR0917 - each is an option that a user may give
 
     What the session has seen is written as snapshots; no agent is run. SESSION and TASK are
     named as for show; without TASK it is every task of the session. Only runs that are correct
-    and keep their contract are approved. The status is 1 where a task that was named is not
-    approved, or where none is.
+    and keep their contract are approved. The status is 1 if a task that was named is not
+    approved, or if none is.
 
     With --baseline the outcomes of the whole session become what later ones are compared with;
     the file holds tasks, outcomes and names of calls, and nothing else of the runs.

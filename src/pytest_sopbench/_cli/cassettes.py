@@ -27,7 +27,7 @@ from pytest_sopbench._settings.table import CASSETTES
 def cassettes(context: click.Context, *, as_json: bool) -> None:
     """List recordings of model traffic: task, model, day, requests, tokens, size.
 
-    They are made with pytest --sop-replay=record. The status is 1 where one cannot be read.
+    They are made with pytest --sop-replay=record. The status is 1 if one cannot be read.
     """
     if context.invoked_subcommand is not None:
         return
@@ -47,7 +47,7 @@ def cassettes(context: click.Context, *, as_json: bool) -> None:
 def check(places: Sequence[str]) -> None:
     """Check that every recording is whole, unchanged, without a credential, of a task of today.
 
-    The status is 1 where something is wrong, and 0 where all is well.
+    The status is 1 if something is wrong, and 0 if all is well.
     """
     root = _folder()
     found = inspect(root)

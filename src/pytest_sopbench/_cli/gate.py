@@ -39,12 +39,12 @@ def gate(
     baseline: str | None,
     as_json: bool,
 ) -> None:
-    """Ask gates of a saved session, without running anything.
+    """Check the gates of a saved session, without running anything.
 
-    Without --gate and --fail-under it asks what the session itself was asked. The status is 0
-    where every gate holds, 1 where one does not, or where the session did not end, 3 where it is
+    Without --gate and --fail-under it checks the gates of the session itself. The status is 0
+    if every gate holds, 1 if one does not or if the session did not end, 3 if it is
     inconclusive, 2 for wrong usage. SESSION last also means a later one that was killed.
-    Rules of severity must are always asked.
+    Rules of severity must are always checked.
     """
     _refuse_unended(session, as_json=as_json)
     saved = counted_session(session)

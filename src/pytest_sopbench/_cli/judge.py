@@ -84,8 +84,8 @@ def check(labels: Path, concurrency: int, places: tuple[str, ...]) -> None:
     """Hold the judge of the project against labels.
 
     LABELS is a CSV file with the columns domain, field, expected, actual and label. What comes of
-    it is kept in judge_calibration.json beside the domain. The status is 0 where gates may rest on
-    the judge of every field, 1 where they may not, and 3 where the judge gave no judgement of a
+    it is kept in judge_calibration.json beside the domain. The status is 0 if gates may rest on
+    the judge of every field, 1 if they may not, and 3 if the judge gave no judgement of a
     row: nothing is kept of that field then. What was judged before is not asked again.
     """
     cases = read_labels(labels)

@@ -82,7 +82,7 @@ def report(
 ) -> None:
     """Write reports on a saved session, verdict first: as Markdown, CSV, JSON and more.
 
-    They tell the gates (those given, else those that the session was asked), the rates, the
+    They show the gates (those given, else those of the session), the rates, the
     outcomes, the runs that are not correct, broken rules, the slowest runs, the cost. Several
     formats at once are written all or none. Without --to it is Markdown to the terminal.
     Annotations are commands to the runner of GitHub Actions. The status says nothing of the gates:

@@ -37,7 +37,7 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
     """Judge a saved session again, without running it.
 
     The domains of the session are read as they are today, so this also brings a session up to
-    date with types, aliases and tolerances that were declared since. Where what was kept of a
+    date with types, aliases and tolerances that were declared since. If what was kept of a
     run does not suffice (the answer was cut or masked, or its event log is gone) nothing is
     guessed: the runs are named, nothing is written, and the status is 1.
     """

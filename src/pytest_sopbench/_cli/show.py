@@ -64,7 +64,7 @@ def show(  # noqa: PLR0913 - click gives each option
     A task is shown in each of its trials, as wide as the terminal: inputs, answer, expected calls
     beside actual ones, each call, messages, what the agent wrote, and the clauses of broken rules.
     What takes more than 40 lines is folded. SESSION is a name (last), or a path to a .jsonl file;
-    TASK is DOMAIN/TASK, DOMAIN::TASK, or the task's id alone where only one domain has it.
+    TASK is DOMAIN/TASK, DOMAIN::TASK, or the task's id alone if only one domain has it.
     Without TASK the runs that are not correct are listed, and those that broke a rule: a line for
     those that went wrong alike.
 

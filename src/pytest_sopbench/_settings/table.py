@@ -247,7 +247,7 @@ TABLE: Final = (
     OptionSpec(
         name="sop_tool_address",
         again=SAME,
-        ini="where agents elsewhere call tools: an address to listen on, and a host to tell them",
+        ini="where agents elsewhere call tools: an address to listen on, and the host they see",
         default=("127.0.0.1",),
     ),
     OptionSpec(
@@ -293,7 +293,7 @@ TABLE: Final = (
     OptionSpec(
         name="sop_junit_misses",
         again=NO,
-        ini="misses in JUnit XML where the gate holds: skipped or failure",
+        ini="misses in JUnit XML if the gate holds: skipped or failure",
         default=("skipped",),
     ),
     OptionSpec(
