@@ -17,10 +17,10 @@ from pytest_sopbench.agents.clients import PROVIDERS
 from pytest_sopbench.agents.model_agent import settings_of
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = {
-    name: (DOCS / "how-to" / f"{name}.md").read_text(encoding="utf-8")
-    for name in ("test-a-model", "use-a-local-server")
-}
+PAGE = (DOCS / "how-to" / "test-a-model.md").read_text(encoding="utf-8")
+SERVER = PAGE.partition("\n## A local or compatible server\n")[2].partition("\n## ")[0]
+# The section sets for its project what would also be set for the others.
+PAGES = {"provider": PAGE.replace(SERVER, ""), "local server": SERVER}
 REFERENCE = (DOCS / "reference" / "reference-agents.md").read_text(encoding="utf-8")
 COMMANDS = [(name, *one) for name, page in PAGES.items() for one in commands_of(page)]
 
@@ -40,8 +40,8 @@ def test_a_command_prints_what_the_page_shows(
     monkeypatch.setenv("PYTEST_ADDOPTS", "-psopbench")
     monkeypatch.setenv("OPENROUTER_API_KEY", "a-key-of-nobody")
     monkeypatch.setenv("GATEWAY", '{"X-Team": "returns"}')
-    if name == "use-a-local-server":
-        # What the page says must suffice, without what other pages set.
+    if name == "local server":
+        # What the section says must suffice, without what the others set.
         monkeypatch.delenv("OPENAI_BASE_URL")
     for file, code in re.findall(r"# file: (\S+)\n(.*?)```", PAGES[name], re.DOTALL):
         # What is set for a project would also be set for what stands elsewhere on the page.
@@ -61,10 +61,10 @@ def is_of_project(command: str) -> bool:
     return "test_goods.py" in command or "--agent" not in command
 
 
-def test_the_pages_have_an_example_of_everything() -> None:
+def test_the_page_has_an_example_of_everything() -> None:
     counts = Counter(name for name, *_ in COMMANDS)
 
-    assert {"test-a-model": 10, "use-a-local-server": 4} == counts
+    assert {"provider": 10, "local server": 4} == counts
 
 
 def test_the_reference_names_every_setting_with_who_takes_it() -> None:

@@ -27,7 +27,8 @@ def write_late_returns(folder: Path) -> str:
     return agent
 
 
-RETURNS = (DOCS / "how-to" / "judge-what-an-agent-writes.md").read_text(encoding="utf-8")
+JUDGED = (DOCS / "how-to" / "judge-documents-and-state.md").read_text(encoding="utf-8")
+RETURNS = JUDGED.partition("## Judge what an agent writes")[2]
 
 
 def write_returns(folder: Path) -> str:

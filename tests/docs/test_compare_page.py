@@ -1,4 +1,4 @@
-"""The pages on baselines and on quarantine: their commands print what they show."""
+"""The page on comparing: what it says of baselines and of quarantine is what is printed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from pytest_sopbench._core.gates.conditions import COMPARISON_GATES, gate_names
 from tests.builders.pages import DOCS, blocks, write_late_returns
 
 OPTIONS = (DOCS / "reference" / "options.md").read_text(encoding="utf-8")
-COMPARE = (DOCS / "how-to" / "compare-with-a-baseline.md").read_text(encoding="utf-8")
-QUARANTINE = (DOCS / "how-to" / "quarantine-a-task.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "how-to" / "compare.md").read_text(encoding="utf-8")
+COMPARE = PAGE.partition("## Compare two models")[0]
+QUARANTINE = PAGE.partition("## Quarantine a flaky task")[2]
 
 
 def commands(page: str) -> list[tuple[str, str]]:

@@ -22,7 +22,12 @@ from tests.builders.pages import DOCS, write_late_returns
 pytest.importorskip("mcp")
 
 PAGE = (DOCS / "how-to" / "connect-an-agent.md").read_text(encoding="utf-8")
-FILES = dict(re.findall(r"```[a-z]+\n(?:#|//) file: (\S+)\n(.*?)```", PAGE, re.DOTALL))
+FILES = {
+    name: code
+    for name, code in re.findall(r"```[a-z]+\n(?:#|//) file: (\S+)\n(.*?)```", PAGE, re.DOTALL)
+    # The others are functions on a framework, which stand with theirs.
+    if "def agent(" not in code
+}
 COMMANDS = re.findall(r"^pytest --sop-domain late_returns --agent (.*)$", PAGE, re.MULTILINE)
 
 

@@ -25,9 +25,9 @@ from pytest_sopbench._reports.terminal.summary import domain_lines
 from pytest_sopbench.cli import main
 from tests.builders.pages import DOCS, DOMAINS, blocks, write_late_returns
 
-TRAJECTORY = (DOCS / "how-to" / "assert-a-trajectory.md").read_text(encoding="utf-8")
-APPROVE = (DOCS / "how-to" / "approve-a-change.md").read_text(encoding="utf-8")
-CONTRACT = (DOCS / "how-to" / "write-a-contract.md").read_text(encoding="utf-8")
+STEPS = (DOCS / "how-to" / "check-the-steps.md").read_text(encoding="utf-8")
+CONTRACT = STEPS.partition("## Assert a trajectory")[0]
+TRAJECTORY, _, APPROVE = STEPS[len(CONTRACT) :].partition("## Approve a change")
 RUN = ("--sop-domain=late_returns", "--sop-agent=desk:agent", "--sop-sample=first:1")
 
 
@@ -78,11 +78,12 @@ def test_the_failure_looks_as_the_page_shows_it(
     assert blocks(TRAJECTORY, "text")[0].splitlines() == said
 
 
-def test_the_configuration_of_the_trajectory_page_is_taken(
+def test_the_configuration_of_the_page_on_secrets_is_taken(
     pytester: pytest.Pytester, late_returns: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    page = (DOCS / "how-to" / "record-and-replay.md").read_text(encoding="utf-8")
     monkeypatch.setenv("PARTNER_TOKEN", "a-long-token")
-    pytester.makepyprojecttoml(blocks(TRAJECTORY, "toml")[0])
+    pytester.makepyprojecttoml(blocks(page.partition("## Hide a key")[2], "toml")[0])
 
     assert 0 == pytester.runpytest(*RUN).ret
 

@@ -94,8 +94,7 @@ def assert_shown(shown: str, actual: list[str], command: str) -> None:
     [
         pytest.param("README.md", ("demo/careless_agent.py",), id="readme"),
         pytest.param("docs/tutorial.md", (), id="tutorial"),
-        pytest.param("docs/how-to/judge-json-documents.md", (), id="documents"),
-        pytest.param("docs/how-to/judge-what-an-agent-writes.md", (), id="state"),
+        pytest.param("docs/how-to/judge-documents-and-state.md", (), id="documents and state"),
         pytest.param("docs/from-a-spreadsheet.md", ("docs/files/old_cases.py",), id="spreadsheet"),
     ],
 )

@@ -11,7 +11,8 @@ from pytest_sopbench import Outcome
 from pytest_sopbench._settings.readers import ALWAYS_AGAIN, MAY_BE_AGAIN
 from tests.builders.pages import DOCS, blocks, write_late_returns
 
-PAGE = (DOCS / "how-to" / "resume-a-session.md").read_text(encoding="utf-8")
+WHOLE = (DOCS / "how-to" / "repeat-and-resume.md").read_text(encoding="utf-8")
+PAGE = WHOLE.partition("## Resume a session")[2]
 ROWS = re.findall(r"^\| (.*) \| (taken over|made again).*\|$", PAGE, re.MULTILINE)
 
 

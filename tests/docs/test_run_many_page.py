@@ -16,7 +16,8 @@ from pytest_sopbench._reports.notices import Progress, progress_line
 from tests.builders.pages import DOCS, write_late_returns
 
 PAGE = (DOCS / "how-to" / "run-many-at-once.md").read_text(encoding="utf-8")
-COMMANDS = re.findall(r"^\$ pytest (.*)\n((?:[^`\n].*\n)+)", PAGE, re.MULTILINE)
+HERE = PAGE.partition("## Shards in CI")[0]
+COMMANDS = re.findall(r"^\$ pytest (.*)\n((?:[^`\n].*\n)+)", HERE, re.MULTILINE)
 
 
 @pytest.fixture(autouse=True)

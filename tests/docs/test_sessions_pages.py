@@ -26,9 +26,10 @@ COMMANDS = [
     main.get_command(click.Context(main), one) for one in main.list_commands(click.Context(main))
 ]
 REFERENCE = (DOCS / "reference" / "sopbench.md").read_text(encoding="utf-8")
-RESUME = (DOCS / "how-to" / "resume-a-session.md").read_text(encoding="utf-8")
+RESUME = (DOCS / "how-to" / "repeat-and-resume.md").read_text(encoding="utf-8")
 AGAIN = RESUME.partition("## Decide again without running")[2]
-QUARANTINE = (DOCS / "how-to" / "quarantine-a-task.md").read_text(encoding="utf-8")
+COMPARE = (DOCS / "how-to" / "compare.md").read_text(encoding="utf-8")
+QUARANTINE = COMPARE.partition("## Quarantine a flaky task")[2]
 ONCE_WRONG = """
 from desk import agent as right
 

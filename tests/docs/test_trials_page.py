@@ -13,7 +13,7 @@ from pytest_sopbench._core.metrics.trials import TaskTrials
 from pytest_sopbench._reports.notices import budget_lines
 from pytest_sopbench._reports.terminal.summary import domain_lines
 
-PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "trials-and-budgets.md").read_text(
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "repeat-and-resume.md").read_text(
     encoding="utf-8"
 )
 TEXTS = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)

@@ -4,7 +4,7 @@
     make frameworks FRAMEWORKS=strands   one, or several
 
 Their pins stand beside this program, and never touch ours. The code is that of the pages
-`use-a-framework.md` and `connect-an-agent.md` of `docs/how-to/`, so what is run is what is read.
+`docs/how-to/connect-an-agent.md`, so what is run is what is read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PAGES = [ROOT / "docs" / "how-to" / name for name in ("use-a-framework.md", "connect-an-agent.md")]
+PAGE = ROOT / "docs" / "how-to" / "connect-an-agent.md"
 TASKS = 3
 
 sys.path.insert(0, str(ROOT / "tests" / "agents"))
@@ -97,7 +97,7 @@ def is_program(name: str) -> bool:
 
 def code_of(name: str) -> str:
     """Return the file of the page that has this name."""
-    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    text = PAGE.read_text(encoding="utf-8")
     (code,) = re.findall(rf"```python\n# file: {re.escape(name)}\n(.*?)```", text, re.DOTALL)
     return str(code)
 

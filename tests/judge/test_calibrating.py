@@ -246,7 +246,7 @@ def test_a_server_that_never_ends_its_reply_is_left(tmp_path: Path, folder: Path
 
 
 def test_the_page_shows_what_a_check_says(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs/how-to/let-a-model-judge.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs/how-to/judge-fields.md").read_text("utf-8")
     judgement = Judgement(held=True, reason="it names the amount and the reason", quote="x")
     kinds = [(True, True)] * 56 + [(True, False)] * 4 + [(False, True)] * 3 + [(False, False)] * 57
     judged = [

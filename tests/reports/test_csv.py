@@ -24,7 +24,7 @@ from pytest_sopbench._reports.pages.csv_runs import cell, csv_runs
 from pytest_sopbench._reports.pages.formats import rendered
 from tests.builders.runs import timed_run
 
-PAGE = (Path(__file__).parents[2] / "docs/how-to/export-results.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/how-to/read-reports.md").read_text("utf-8")
 FORMULA = re.compile(r"[\s\"]*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 NUMBER = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?")
 COMMAND = re.compile(r"^\s*::|##(?:\[|vso\[|teamcity\[)", re.MULTILINE | re.IGNORECASE)

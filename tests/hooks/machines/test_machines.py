@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 TASKS = 21
-PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "run-on-several-machines.md"
-COMMANDS = re.findall(r"^\$ (pytest .*|sopbench .*)$", PAGE.read_text("utf-8"), re.MULTILINE)
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "run-many-at-once.md"
+SPREAD = PAGE.read_text("utf-8").partition("## Shards in CI")[2]
+COMMANDS = re.findall(r"^\$ (pytest .*|sopbench .*)$", SPREAD, re.MULTILINE)
 
 Machine = Callable[..., tuple[str, ...]]
 

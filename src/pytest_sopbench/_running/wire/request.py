@@ -1,6 +1,6 @@
 """What an agent elsewhere is asked for one run, and what its answer is read as.
 
-The request is one JSON object, whichever way it travels: `docs/how-to/test-a-service.md`
+The request is one JSON object, whichever way it travels: `docs/how-to/connect-an-agent.md`
 has its keys.
 """
 

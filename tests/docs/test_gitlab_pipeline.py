@@ -1,4 +1,4 @@
-"""The pipeline of the page on GitLab: it parses, and runs what the workflows of the suite run.
+"""The pipeline of the suite for GitLab: it parses, and runs what the workflows of the suite run.
 
 The commands themselves are run in `test_example_workflows.py`.
 """
@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/how-to/run-in-gitlab-ci.md").read_text("utf-8")
+PIPELINE = (ROOT / "example_suite/.gitlab-ci.yml").read_text("utf-8")
 OURS = re.compile(r"(?:pytest|sopbench|git (?:fetch|show|add|commit)) .*")
 NAMES = {
     "$CI_NODE_INDEX": "$PART",
@@ -29,8 +29,7 @@ ONLY_GITHUB = (" --to annotations", " --sop-report=md=github")
 
 
 def pipeline() -> Mapping[str, Any]:
-    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-    found: Mapping[str, Any] = yaml.safe_load(text)
+    found: Mapping[str, Any] = yaml.safe_load(PIPELINE)
     return found
 
 
