@@ -184,6 +184,17 @@ def test_the_notes_are_the_section_and_no_other(tagged: Path) -> None:
     assert "- It began." == release.changes(tagged, "0.9.0")
 
 
+def test_links_of_the_notes_lead_to_the_repository(tagged: Path) -> None:
+    """A page of releases has no files beside it."""
+    path = tagged / "CHANGELOG.md"
+    path.write_text(path.read_text().replace("It runs.", "It [runs](docs/index.md)."))
+
+    notes = release.notes_of(tagged, "1.0.0")
+
+    source = "https://git.example.com/team/pytest-sopbench"
+    assert f"- It [runs]({source}/blob/v1.0.0/docs/index.md)." == notes
+
+
 # --------------------------------------------------------------------- prepare
 
 

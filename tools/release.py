@@ -27,6 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from index_page import absolute
 from packaging.version import InvalidVersion, Version
 
 ROOT = Path(__file__).parents[1]
@@ -175,6 +176,11 @@ def changes(root: Path, version: str) -> str:
     return body
 
 
+def notes_of(root: Path, version: str) -> str:
+    """Return the changes as a page elsewhere shows them, with links that lead to the repository."""
+    return absolute(changes(root, version), project(root)["urls"]["Source"], version)
+
+
 def build(root: Path, version: str, out: Path) -> None:
     """Build sdist and wheel, and hold them against the repository."""
     # The wheel is made of the sdist, so what the sdist lacks the wheel lacks as well.
@@ -313,7 +319,7 @@ def main(words: Sequence[str]) -> None:
             prepare(ROOT, asked.prepare, datetime.now(UTC).date().isoformat())
             return
         version = ready(ROOT)
-        notes = changes(ROOT, version)
+        notes = notes_of(ROOT, version)
         shutil.rmtree(out.parent, ignore_errors=True)
         build(ROOT, version, out)
         (out.parent / "notes.md").write_text(f"{notes}\n", "utf-8")
