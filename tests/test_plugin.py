@@ -14,6 +14,7 @@ import hypothesis  # noqa: F401 - see above
 import pytest
 
 import pytest_sopbench._hooks.parametrize  # noqa: F401 - see above
+from pytest_sopbench._hooks.settings import lacking
 
 AGENT = """
 def right(inputs, tools):
@@ -205,6 +206,49 @@ def test_without_xdist_it_works(pytester: pytest.Pytester) -> None:
 
     zero_file.assert_outcomes(passed=2)
     own_tests.assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["-n", "2"], "-n needs pytest-xdist, which is not installed: pip install pytest-xdist"),
+        (["-n2"], "-n needs pytest-xdist, which is not installed: pip install pytest-xdist"),
+        (["--dist=load"], "--dist needs pytest-xdist, which is not installed: *"),
+        (["--snapshot-update"], "--snapshot-update needs syrupy, *: pip install syrupy"),
+    ],
+    ids=["workers", "workers in one word", "distribution", "snapshots"],
+)
+@pytest.mark.usefixtures("lab")
+def test_an_option_of_a_package_that_is_not_installed_says_how_to_install_it(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, words: list[str], why: str
+) -> None:
+    monkeypatch.setattr(lacking, "find_spec", lambda _: None)
+    absent = ("-p", "no:xdist", "-p", "no:syrupy")
+
+    result = pytester.runpytest_inprocess(
+        *absent, "--sop-domain=lab", "--agent", "mine:right", *words
+    )
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines([f"ERROR: {why}"])
+
+
+def test_an_option_of_a_package_that_is_switched_off_is_left_to_pytest(
+    pytester: pytest.Pytester,
+) -> None:
+    result = pytester.runpytest("-p", "no:xdist", "--sop-domain=lab", "-n", "2")
+
+    result.stderr.fnmatch_lines(["*unrecognized arguments: -n*"])
+
+
+def test_an_unrelated_project_keeps_what_pytest_says_of_such_an_option(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lacking, "find_spec", lambda _: None)
+
+    result = pytester.runpytest_inprocess("-p", "no:xdist", "-n", "2")
+
+    result.stderr.fnmatch_lines(["*unrecognized arguments: -n*"])
 
 
 @pytest.mark.usefixtures("lab")

@@ -15,7 +15,14 @@ import release
 from release import NotReadyError
 
 Change = Callable[[Path], object]
-PAGES = ("docs/reference/install.md", "docs/explanation/known-limitations.md")
+PAGES = (
+    "docs/reference/install.md",
+    "docs/explanation/known-limitations.md",
+    "docs/index.md",
+    "docs/tutorial.md",
+    "README.md",
+)
+PROJECT = '[project]\n[project.urls]\nSource = "https://git.example.com/team/pytest-sopbench"\n'
 CHANGELOG = "# Changelog\n\n## Unreleased\n\n- It runs.\n\n## 0.9.0 (2026-01-02)\n\n- It began.\n"
 
 
@@ -34,9 +41,10 @@ def root(tmp_path: Path) -> Path:
     """A repository in small, with the project's own pages, that nobody has prepared."""
     git(tmp_path, "init", "--quiet")
     for name in PAGES:
-        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(release.ROOT / name, tmp_path / name)
     (tmp_path / "CHANGELOG.md").write_text(CHANGELOG)
+    (tmp_path / "pyproject.toml").write_text(PROJECT)
     (tmp_path / release.PACKAGE).mkdir(parents=True)
     (tmp_path / release.PACKAGE / "plugin.py").write_text("")
     commit(tmp_path)
@@ -87,6 +95,15 @@ NOT_READY = [
         id="a version that the pages do not name",
     ),
     pytest.param(
+        lambda root: (
+            write("pyproject.toml", "[project]\n")(root),
+            git(root, "tag", "--delete", "v1.0.0"),
+            again(root, "v1.0.0"),
+        ),
+        r"does not say where the project is\. Add, .*\n\n\[project\.urls\]\nSource = ",
+        id="no address",
+    ),
+    pytest.param(
         lambda root: again(root, "nightly"), "'nightly' is no version", id="a tag of another kind"
     ),
 ]
@@ -98,6 +115,25 @@ def test_what_is_not_ready_is_refused(tagged: Path, change: Change, why: str) ->
 
     with pytest.raises(NotReadyError, match=why):
         release.ready(tagged)
+
+
+@pytest.mark.parametrize(
+    "urls",
+    [
+        "",
+        'Issues = "https://git.example.com/team/pytest-sopbench/issues"',
+        'Source = "git@git.example.com:team/pytest-sopbench.git"',
+        'Source = "https://git.example.com/team/pytest-sopbench/"',
+        release.URLS.partition("[project.urls]\n")[2].partition("\n\n")[0],
+    ],
+    ids=["none", "no source", "no page", "a slash at its end", "as the message has it"],
+)
+def test_a_project_that_does_not_say_where_it_is_can_not_be_prepared(root: Path, urls: str) -> None:
+    """An index would show it without a way to its source, and with links that lead nowhere."""
+    (root / "pyproject.toml").write_text(f"[project]\n[project.urls]\n{urls}\n")
+
+    with pytest.raises(NotReadyError, match=r"\[project\.urls\]"):
+        release.prepare(root, "1.0.0", "2026-12-01")
 
 
 @pytest.mark.parametrize("tag", ["v1.0.0", "1.0.0", "v1.10.0", "v1.1.0rc1"])
@@ -148,6 +184,17 @@ def test_the_notes_are_the_section_and_no_other(tagged: Path) -> None:
     assert "- It began." == release.changes(tagged, "0.9.0")
 
 
+def test_links_of_the_notes_lead_to_the_repository(tagged: Path) -> None:
+    """A page of releases has no files beside it."""
+    path = tagged / "CHANGELOG.md"
+    path.write_text(path.read_text().replace("It runs.", "It [runs](docs/index.md)."))
+
+    notes = release.notes_of(tagged, "1.0.0")
+
+    source = "https://git.example.com/team/pytest-sopbench"
+    assert f"- It [runs]({source}/blob/v1.0.0/docs/index.md)." == notes
+
+
 # --------------------------------------------------------------------- prepare
 
 
@@ -162,6 +209,16 @@ def test_preparing_names_the_version_in_the_changelog_and_in_the_page(root: Path
     assert "**A release.**" not in (root / PAGES[1]).read_text()
 
 
+def test_preparing_gives_readers_of_every_page_the_release_in_place_of_a_clone(root: Path) -> None:
+    release.prepare(root, "1.0.0", "2026-12-01")
+
+    tutorial = (root / "docs/tutorial.md").read_text()
+    assert "has one line:\n\n```text\npytest-sopbench[xdist]==1.0.0\n```\n" in tutorial
+    for name in ("README.md", "docs/index.md"):
+        assert '\n$ pip install "pytest-sopbench[xdist]"' in (root / name).read_text()
+        assert "in a clone" not in (root / name).read_text().partition("## Try it")[0]
+
+
 def test_the_next_release_changes_the_same_places(tagged: Path) -> None:
     path = tagged / "CHANGELOG.md"
     path.write_text(path.read_text().replace("## 1.0.0", "## Unreleased\n\n- More.\n\n## 1.0.0", 1))
@@ -169,6 +226,7 @@ def test_the_next_release_changes_the_same_places(tagged: Path) -> None:
     release.prepare(tagged, "1.1.0rc1", "2027-01-01")
 
     page = (tagged / "docs/reference/install.md").read_text()
+    assert "\npytest-sopbench[xdist]==1.1.0rc1\n" in (tagged / "docs/tutorial.md").read_text()
     assert "The newest release is 1.1.0rc1." in page
     assert 1 == page.count("| a release |")
     assert "1.0.0" not in page
@@ -205,7 +263,7 @@ def archives(folder: Path, packed: list[str], installed: list[str]) -> tuple[Pat
     return sdist, wheel
 
 
-COMMITTED = ["CHANGELOG.md", *PAGES, "src/pytest_sopbench/plugin.py"]
+COMMITTED = ["CHANGELOG.md", *PAGES, "pyproject.toml", "src/pytest_sopbench/plugin.py"]
 MODULE = "pytest_sopbench/plugin.py"
 
 
@@ -253,6 +311,7 @@ def test_a_program_that_fails_ends_the_release() -> None:
 
 def test_the_pages_of_the_project_have_a_place_for_the_next_version(tmp_path: Path) -> None:
     """Else the command that prepares a release is found broken on the day of a release."""
+    (tmp_path / "pyproject.toml").write_text(PROJECT)
     for name in ("CHANGELOG.md", *PAGES):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(release.ROOT / name, tmp_path / name)
@@ -262,6 +321,9 @@ def test_the_pages_of_the_project_have_a_place_for_the_next_version(tmp_path: Pa
     release.prepare(tmp_path, "99.0.0", "2099-01-01")
 
     assert release.changes(tmp_path, "99.0.0").startswith(("First", "-"))
+    assert "pytest-sopbench[xdist]==99.0.0\n" in (tmp_path / "docs/tutorial.md").read_text()
+    for name in ("README.md", "docs/index.md"):
+        assert '\n$ pip install "pytest-sopbench[xdist]"' in (tmp_path / name).read_text()
 
 
 def test_the_claimed_pythons_are_those_of_the_workflow() -> None:

@@ -25,17 +25,25 @@ import zipfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from index_page import absolute
 from packaging.version import InvalidVersion, Version
 
 ROOT = Path(__file__).parents[1]
 NAME = "pytest-sopbench"
 PACKAGE = "src/pytest_sopbench"
 DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+WORKERS = ("--numprocesses=4", "--dist=worksteal")  # as in the Makefile
 SESSION = ("--sop-domain=dangerous_goods", "--agent=reference-policy", "--sop-sample=20")
 
 EDITS = (
     ("CHANGELOG.md", r"^## Unreleased$", "## {version} ({day})"),
+    (
+        "docs/tutorial.md",
+        r"(?:, here for a clone that lies beside the folder)?:\n\n```text\n\S*pytest-sopbench\[.*$",
+        f":\n\n```text\n{NAME}[xdist]=={{version}}",
+    ),
     (
         "docs/reference/install.md",
         r"There is no release yet[^.\n]*\.|The newest release is [\w.]+\w\.",
@@ -49,8 +57,29 @@ EDITS = (
 )
 """What a release changes in the pages: file, text that stands there, text that takes its place."""
 
-ONCE = (("docs/explanation/known-limitations.md", r"^- \*\*A release\.\*\*.*\n"),)
-"""What goes with the first release."""
+ONCE = (
+    ("docs/explanation/known-limitations.md", r"^- \*\*A release\.\*\*.*\n", ""),
+    (
+        "README.md",
+        r'^\$ pip install "\.\[xdist\]" +# in a clone; other',
+        f'$ pip install "{NAME}[xdist]"        # other',
+    ),
+    (
+        "docs/index.md",
+        r'^\$ pip install "\.\[xdist\]" +# in a clone of the repository$',
+        f'$ pip install "{NAME}[xdist]"',
+    ),
+)
+"""What the first release changes, and no later one."""
+
+URLS = """pyproject.toml does not say where the project is. Add, with its own address:
+
+[project.urls]
+Source = "https://github.com/OWNER/pytest-sopbench"
+Issues = "https://github.com/OWNER/pytest-sopbench/issues"
+Changelog = "https://github.com/OWNER/pytest-sopbench/blob/HEAD/CHANGELOG.md"
+
+The links of README.md lead below Source when an index shows it."""
 
 
 class NotReadyError(Exception):
@@ -60,6 +89,7 @@ class NotReadyError(Exception):
 def prepare(root: Path, version: str, day: str) -> None:
     """Write the version into the changelog and into the page that says how to install."""
     released(version)
+    addressed(root)
     names = {name for name, *_ in (*EDITS, *ONCE)}
     pages = {name: (root / name).read_text("utf-8") for name in names}
     for name, pattern, text in EDITS:
@@ -68,8 +98,8 @@ def prepare(root: Path, version: str, day: str) -> None:
         if not found:
             msg = f"{name} has no place for the version: no text fits {pattern!r}"
             raise NotReadyError(msg)
-    for name, pattern in ONCE:
-        pages[name] = re.sub(pattern, "", pages[name], flags=re.MULTILINE)
+    for name, pattern, text in ONCE:
+        pages[name] = re.sub(pattern, text, pages[name], flags=re.MULTILINE)
     for name, text in pages.items():
         (root / name).write_text(text, "utf-8")
 
@@ -88,6 +118,23 @@ def released(tag: str) -> str:
     return text
 
 
+def addressed(root: Path) -> None:
+    """Refuse a project of which nobody who finds it on an index could tell where it lives."""
+    urls = project(root).get("urls", {})
+    source = urls.get("Source", "")
+    if not re.fullmatch(r"https://[^/\s]+/\S*[^/\s]", source) or any(
+        "OWNER" in url for url in urls.values()
+    ):
+        raise NotReadyError(URLS)
+
+
+def project(root: Path) -> dict[str, Any]:
+    """Return the table of the project."""
+    with (root / "pyproject.toml").open("rb") as file:
+        table: dict[str, Any] = tomllib.load(file)["project"]
+    return table
+
+
 def ready(root: Path) -> str:
     """Return the version to release, or say what is not ready."""
     if changed := git(root, "status", "--porcelain"):
@@ -100,6 +147,7 @@ def ready(root: Path) -> str:
         raise NotReadyError(msg)
     version = released(tags[0])
 
+    addressed(root)
     name, _, line = EDITS[-1]
     if line.format(version=version) not in (root / name).read_text("utf-8"):
         command = f"make release RELEASE='--prepare {version}'"
@@ -126,6 +174,11 @@ def changes(root: Path, version: str) -> str:
         msg = f"CHANGELOG.md has {fault} '## {version} (YYYY-MM-DD)'"
         raise NotReadyError(msg)
     return body
+
+
+def notes_of(root: Path, version: str) -> str:
+    """Return the changes as a page elsewhere shows them, with links that lead to the repository."""
+    return absolute(changes(root, version), project(root)["urls"]["Source"], version)
 
 
 def build(root: Path, version: str, out: Path) -> None:
@@ -165,8 +218,7 @@ def same(kind: str, there: set[str], committed: set[str]) -> None:
 
 def claimed(root: Path) -> list[str]:
     """Return the versions of Python that the classifiers name."""
-    with (root / "pyproject.toml").open("rb") as file:
-        classifiers = tomllib.load(file)["project"]["classifiers"]
+    classifiers = project(root)["classifiers"]
     return [python for one in classifiers for python in re.findall(r":: (3\.\d+)$", one)]
 
 
@@ -212,7 +264,7 @@ def whole_suite(root: Path, programs: Path, place: Path, suite: Sequence[str]) -
     pip(programs, "--group", f"{root / 'pyproject.toml'}:test")
     is_wheel = "import pytest_sopbench as p; assert 'site-packages' in p.__file__, p.__file__"
     run(programs / "python", "-c", is_wheel, folder=place)
-    run(programs / "python", "-m", "pytest", "-q", *suite, folder=place, path=programs)
+    run(programs / "python", "-m", "pytest", "-q", *WORKERS, *suite, folder=place, path=programs)
 
 
 def bill_of_materials(root: Path, version: str, out: Path, scratch: Path) -> None:
@@ -267,7 +319,7 @@ def main(words: Sequence[str]) -> None:
             prepare(ROOT, asked.prepare, datetime.now(UTC).date().isoformat())
             return
         version = ready(ROOT)
-        notes = changes(ROOT, version)
+        notes = notes_of(ROOT, version)
         shutil.rmtree(out.parent, ignore_errors=True)
         build(ROOT, version, out)
         (out.parent / "notes.md").write_text(f"{notes}\n", "utf-8")

@@ -39,6 +39,9 @@ MARKER = (
 _LISTINGS = frozenset({"--co", "--collect-only", "--fixtures", "--help", "-h", "--markers"})
 """Words of a command line that runs no test; others are found out once pytest has read it."""
 
+_OF_EXTRAS = ("-n", "--numprocesses", "--dist", "--snapshot-update")
+"""Options of packages that may not be installed."""
+
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Add the options and ini values, and withdraw `last` before anything of a session can fail."""
@@ -94,9 +97,19 @@ def pytest_load_initial_conftests(
 
     Until then its value must not pass for a test path, so it is glued to the option.
     """
-    if not any(arg.split("=")[0] in {AGENT_OPTION, "-h", "--help"} for arg in args):
+    if any(arg.split("=")[0] in {AGENT_OPTION, "-h", "--help"} for arg in args):
+        yield from _with_agent(early_config, parser, args)
+    else:
         yield
-        return
+    if any(arg.startswith(_OF_EXTRAS) for arg in args) and _seems_asked_for(early_config):
+        from pytest_sopbench._hooks.settings.lacking import refuse_lacking
+
+        refuse_lacking(parser, args)
+
+
+def _with_agent(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Generator[None, None, None]:
     from pytest_sopbench._hooks.settings.agent_option import add_agent, glue_agent, is_free
 
     given = list(args)

@@ -285,7 +285,7 @@ def test_a_library_that_is_not_there_is_named(
     with pytest.raises(AgentSpecError) as raised:
         client_of(provider, connections=3)
 
-    assert f"{library} is not installed: pip install {library}" == str(raised.value)
+    assert f"{library} is not installed: pip install {library} jinja2" == str(raised.value)
 
 
 def test_a_library_that_is_broken_says_so_itself(monkeypatch: pytest.MonkeyPatch) -> None:

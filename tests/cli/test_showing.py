@@ -113,6 +113,22 @@ def test_json_stands_alone_on_the_output(sopbench: Sopbench, save: Save, runs: M
     assert "cut short" in result.stderr
 
 
+def test_a_domain_in_place_of_a_session_is_told_from_one(sopbench: Sopbench) -> None:
+    result = sopbench("show", "dangerous_goods")
+
+    assert 2 == result.exit_code
+    assert "dangerous_goods is a domain, and no session is called so\n" in result.stderr
+    assert "sopbench list dangerous_goods shows it" in result.stderr
+
+
+def test_a_session_that_is_called_like_a_domain_is_shown(
+    sopbench: Sopbench, save: Save, runs: Make
+) -> None:
+    save("dangerous_goods", runs("T2"))
+
+    assert "1 of 6 runs is not correct" in sopbench("show", "dangerous_goods").stdout
+
+
 def test_domains_are_listed_for_a_program(sopbench: Sopbench, refunds: Domain) -> None:
     (found,) = [
         one for one in json.loads(sopbench("list", "--json").stdout) if one["name"] == "refunds"

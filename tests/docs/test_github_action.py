@@ -185,7 +185,7 @@ def test_the_main_branch_makes_the_baseline_and_posts_its_verdict(runner: Runner
     [check] = runner.api.checks
     assert "/repos/team/agent/check-runs" == check["path"]
     assert ("success", "b" * 40) == (check["conclusion"], check["head_sha"])
-    assert "94.7 % correct, 18 of 19; TSR >= 90% holds" == check["output"]["title"]
+    assert "94.7 % correct, 18 of 19, 1 may fail; TSR >= 90% holds" == check["output"]["title"]
     assert check["output"]["title"] == runner.outputs["title"]
     assert "# SOP: meter_readings" in check["output"]["summary"]
     assert "# SOP: meter_readings" in runner.summary.read_text()
@@ -242,6 +242,23 @@ def test_the_report_of_an_earlier_session_is_no_result(runner: Runner) -> None:
     runner.run("push", arguments="--no-such-option")
 
     assert "failure" == runner.outputs["conclusion"]
+
+
+def test_a_text_that_github_would_refuse_is_cut_where_its_bytes_are_too_many(
+    runner: Runner,
+) -> None:
+    """GitHub counts bytes, and a page in another script has three for each character."""
+    path = runner.suite / "conftest.py"
+    page = "def pytest_sessionfinish():\n    __import__('atexit').register(lambda: "
+    page += "__import__('pathlib').Path('sop-report/page.md').write_text('\u6c34' * 30_000))\n"
+    path.write_text(f"{path.read_text()}\n{page}", encoding="utf-8")
+
+    status = runner.run("push", arguments=TASKS)
+
+    summary = runner.api.checks[0]["output"]["summary"]
+    assert 0 == status, runner.output
+    assert summary.endswith("\u6c34\n\nCut here; the artifact has the whole page.")
+    assert 60_000 < len(summary.encode()) < 65_535
 
 
 def test_a_check_that_github_refuses_changes_no_verdict(runner: Runner) -> None:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import release
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "install.md"
@@ -22,9 +23,13 @@ def texts() -> list[Path]:
 
 def test_no_other_place_says_how_to_install_it() -> None:
     """Before a release `pip install pytest-sopbench` cannot work, whatever extras it names."""
+    is_released = "| a release |" in PAGE.read_text("utf-8")
+    changed = [ROOT / name for name, *_ in release.ONCE] if is_released else []
+
     elsewhere = [
         f"{path.relative_to(ROOT)}: {found}"
         for path in texts()
+        if path not in changed
         for found in INSTALLS.findall(path.read_text("utf-8"))
     ]
 
@@ -40,7 +45,8 @@ def test_a_line_that_is_printed_elsewhere_is_one_of_the_page() -> None:
         for line in re.findall(r"^\S*pytest-sopbench\[.*$", path.read_text("utf-8"), re.MULTILINE)
     }
 
-    assert {"../pytest-sopbench[xdist]"} <= printed <= {*lines}
+    assert printed
+    assert printed <= {*lines}
 
 
 @pytest.mark.parametrize(
@@ -59,7 +65,7 @@ def test_the_page_names_every_extra() -> None:
     project = (ROOT / "pyproject.toml").read_text("utf-8")
     extras = project.split("[project.optional-dependencies]\n")[1].split("\n[")[0]
 
-    names = re.findall(r"^(\w+) = ", extras, re.MULTILINE)
+    names = re.findall(r"^([\w-]+) = ", extras, re.MULTILINE)
 
-    assert len(names) >= 4
+    assert {"all", "sop-maze", "xdist"} <= {*names}
     assert [] == [name for name in names if f"| `{name}` |" not in PAGE.read_text("utf-8")]

@@ -9,15 +9,23 @@ from itertools import chain
 
 import click
 
-from pytest_sopbench._cli.app import echo_json, full_session, refuse, refuse_beside, say
+from pytest_sopbench._cli.app import (
+    echo_json,
+    full_session,
+    path_of,
+    refuse,
+    refuse_beside,
+    say,
+)
 from pytest_sopbench._cli.explain import explain_runs, explain_term, list_terms
-from pytest_sopbench._cli.found_domains import domain_option
+from pytest_sopbench._cli.found_domains import domain_option, search_paths
 from pytest_sopbench._cli.whole_runs import whole_runs
 from pytest_sopbench._core.metrics.metric import run_metrics
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._loading.finding import candidates
 from pytest_sopbench._reports.lists import listed_runs
 from pytest_sopbench._reports.terminal.misses import LIMIT
 from pytest_sopbench._reports.text import measured_text, one_line
@@ -97,6 +105,11 @@ def show(  # noqa: PLR0913 - click gives each option
     if session is None:
         msg = "Missing argument 'SESSION'."
         raise click.UsageError(msg)
+    if not path_of(session).is_file() and _is_domain(session):
+        refuse(
+            f"{session} is a domain, and no session is called so",
+            f"sopbench list {session} shows it; sopbench show last is of the newest session",
+        )
     saved = full_session(session)
     records = planned_records(saved) if task is None else saved.runs_of(task)
     if as_json:
@@ -109,6 +122,10 @@ def show(  # noqa: PLR0913 - click gives each option
         lines = chain(_task_lines(saved, records, places, full=full), _run_metric_lines(records))
     for line in lines:
         say(line)
+
+
+def _is_domain(name: str) -> bool:
+    return any(name in place.names for place in candidates(search_paths()))
 
 
 def _explain(word: str | None, task: str | None) -> None:

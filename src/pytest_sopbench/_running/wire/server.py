@@ -39,7 +39,7 @@ LARGEST_REQUEST: Final = 8 * 1024 * 1024
 _STARTS_WITHIN: Final = 60.0
 _LOCAL: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 OVER: Final = "the run is over: no tool can be called any more"
-_HINT: Final = 'install the extra "wire"'
+INSTALL: Final = "pip install h11 mcp uvicorn; the extra 'wire' brings these"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,8 @@ class ToolServer:
         try:
             import uvicorn  # noqa: PLC0415 - optional
         except ModuleNotFoundError as error:
-            msg = f"the server of tools needs {error.name}"
-            raise AgentSpecError(msg, hint=_HINT) from None
+            msg = f"the server of tools needs {error.name}, which is not installed"
+            raise AgentSpecError(msg, hint=INSTALL) from None
         self._runs: dict[str, tuple[Tools, Door]] = {}
         self._lock = Lock()
         self._mcp: Any = None

@@ -29,7 +29,7 @@ from pytest_sopbench.errors import AgentSpecError
 
 from .http_client import Outgoing, RedirectError, Reply, TooLargeError, send
 from .request import AgentAwayError, Asked, ServiceError, asked, at, json_in, read_answer
-from .server import Address, ToolServer, unless_over
+from .server import INSTALL, Address, ToolServer, unless_over
 
 HTTP: Final = ("http:", "https:")
 KEYS: Final = (
@@ -416,5 +416,5 @@ def _tls(service: Service) -> ssl.SSLContext | None:
 
 def _need_h11() -> None:
     if find_spec("h11") is None:
-        msg = "agents behind a URL need h11"
-        raise AgentSpecError(msg, hint='install the extra "wire"')
+        msg = "agents behind a URL need h11, which is not installed"
+        raise AgentSpecError(msg, hint=INSTALL)

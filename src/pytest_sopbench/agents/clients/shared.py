@@ -111,5 +111,7 @@ def load_sdk(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
-        msg = f"{name} is not installed: pip install {name}"
+        # Prompts are made by jinja2, which would be the next that is missing.
+        wanted = name if name == "jinja2" else f"{name} jinja2"
+        msg = f"{name} is not installed: pip install {wanted}"
         raise AgentSpecError(msg) from None
