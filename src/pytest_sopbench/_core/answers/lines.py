@@ -28,6 +28,7 @@ LONGEST: Final = 16_000
 """Characters at the end of a text whose Markdown is read."""
 
 _MOST_WORDS: Final = 8
+_SENTENCE: Final = 5
 _TWO: Final = 2
 _DATA: Final = frozenset(("", "text", "txt", "plaintext", "yaml", "yml", "json", "markdown", "md"))
 _VALUE_HEADS: Final = frozenset(("value", "answer", "result", "decision", "output", "outcome"))
@@ -94,6 +95,11 @@ def find_runs(text: str, names: FieldNames, required: Sequence[OutputField]) -> 
                 end=rows[max(told) + 1] - 1,
                 values={name: pair.value for name, pair in found.items()},
                 over=rows[max(pair.row for pair in run) + 1] - 1,
+                sentences="\n".join(
+                    str(pair.value)
+                    for pair in run
+                    if pair.row > max(told) and len(str(pair.value).split()) >= _SENTENCE
+                ),
             )
 
 

@@ -27,6 +27,7 @@ from .lines import find_runs
 from .text import (
     BLANK,
     CONTAINERS,
+    HOLDERS,
     SHORTEST,
     Echoes,
     Element,
@@ -83,7 +84,7 @@ class Found:
     against: str = ""
 
 
-_KEYS: Final = frozenset({*CONTAINERS, "result", "results", "data", "final", "final result"})
+_KEYS: Final = frozenset({*HOLDERS, "results", "data", "final"})
 _KEYED: Final = re.compile(r"""["']([^"'\n]{1,60})["']\s*:\s*\[?\s*$""")
 _GOES_ON: Final = re.compile(r"(?:[*`)]|</[^<>\n]{1,80}>)*(?:\n```[ \t]*\n)?[ \t]*([^\W\d_])")
 _BEFORE_MARK: Final = re.compile(r"(?:[\s`*(\[$\\]|<[^<>\n]{1,80}>|```\w{0,12})+$")
@@ -408,7 +409,7 @@ class Reader:
             return None
         if self._single:
             read, reading = plain_value(self._single, value)
-            talks = element.name in ("response", "output", "final response")
+            talks = element.name in ("response", "output", "final response", "result")
             if (
                 not value
                 or reading is Reading.EXACT
@@ -486,13 +487,18 @@ class Reader:
             for it in self.required
             if isinstance(value := one.values[it.name], str)
         )
-        words = self._other_label(rest, chosen) or _found(_TAKEN_BACK, rest)
+        words = (
+            self._other_label(rest, chosen)
+            or self._other_outcome(rest, chosen)
+            or self._other_amount(rest, one)
+            or _found(_TAKEN_BACK, rest)
+        )
         if not words and not is_marked:
             rest = _COURTESY.sub(" ", self._rest(max(one.over, one.end)))
             words = _found(_DENIED, rest)
             kinds = {it.type for it in self.required}
             if not words and kinds & {FieldType.NUMBER, FieldType.INTEGER, FieldType.DATE}:
-                words = _found(_DIGITS, rest)
+                words = _found(_DIGITS, f"{rest}\n{one.sentences}")
             if not words and FieldType.LIST in kinds:
                 words = rest.strip(" \t\n*_`.|-")
         return f"after the answer stands {quoted(words)}" if words else ""
@@ -510,12 +516,14 @@ class Reader:
         """Yield what is said of each field by its name: `name: words`, a tag, a key, a cell."""
         for match in _naming(self.names.all, single=self._single is not None).finditer(rest):
             name = self.names.field_of(match["name"]) or (self._single.name if self._single else "")
-            is_soft = match["sep"].lower() == "is"
+            is_soft = match["sep"][0].isalpha() or match["sep"] == "=="
             field = self._fields.get(name)
             if field is None:
                 continue
             stop = _LINE_END if field.type in (FieldType.LIST, FieldType.TEXT) else _VALUE_END
             words = stop.split(match["words"], maxsplit=1)[0]
+            plain = _LEADING.match(words) if is_soft and field.type in _MEASURED else None
+            words = plain[1] if plain else words
             reading = plain_value(field, words)[1]
             if is_soft and (reading is not Reading.EXACT or field.type is FieldType.TEXT):
                 continue
@@ -549,6 +557,42 @@ class Reader:
             if not any(_meant(it, words) in chosen for it in self.required):
                 return words
         return ""
+
+    def _other_outcome(self, rest: str, chosen: frozenset[str]) -> str:
+        """Return where something is, or was, what another label asks for: `is rejected`."""
+        labels = [one for it in self.required for one in it.values if one.isalpha()]
+        forms = {f"{participle}": label for label in labels for participle in _participles(label)}
+        pattern = _outcome_pattern(tuple(forms))
+        for match in pattern.finditer(rest) if pattern else ():
+            before, after = _clause(rest, *match.span())
+            is_other = fold(forms[match[1].lower()]) not in chosen
+            if is_other and not _SUPPOSED.search(before) and not _ONLY_IF.search(after):
+                return match[0]
+        return ""
+
+    def _other_amount(self, rest: str, one: Candidate) -> str:
+        """Return where the last word of a field's name has another number: `as level 2`."""
+        for field in self.required:
+            if field.type not in (FieldType.NUMBER, FieldType.INTEGER):
+                continue
+            for match in _amount_pattern(fold(field.name).split()[-1]).finditer(rest):
+                before, _ = _clause(rest, *match.span())
+                if not _COMPARED.search(before) and self._says_otherwise(field, match[1], one):
+                    return match[0]
+        return ""
+
+
+def _clause(text: str, start: int, end: int) -> tuple[str, str]:
+    """Return what stands in one sentence before and after a stretch of it."""
+    before = _SENTENCE_END.split(text[max(start - _NEAR, 0) : start])[-1]
+    return before, _SENTENCE_END.split(text[end : end + _NEAR], maxsplit=1)[0]
+
+
+def _participles(label: str) -> tuple[str, ...]:
+    word = label.lower()
+    if word.endswith("e"):
+        return (f"{word}d",)
+    return (f"{word[:-1]}ied",) if word.endswith("y") else (f"{word}ed", f"{word}{word[-1]}ed")
 
 
 def quoted(words: str) -> str:
@@ -595,6 +639,23 @@ _COURTESY: Final = re.compile(
     r"would you like|is there anything|shall i|can i help)\b[^\n.!?]*[.!?]?",
     re.IGNORECASE,
 )
+_NEAR: Final = 200
+_SENTENCE_END: Final = re.compile(r"[.!?;\n]")
+_SUPPOSED: Final = re.compile(
+    r"\b(?:could|would|might|may|if|unless|when|whether|until|had)\b|"
+    r"(?:^|,|\band|\bbut)\s*(?:no|none|nothing|neither|nobody)\b",
+    re.IGNORECASE,
+)
+_ONLY_IF: Final = re.compile(r"\b(?:if|unless|when|only)\b", re.IGNORECASE)
+_COMPARED: Final = re.compile(
+    r"\b(?:not|\w+n['\u2019]t|no|never|could|would|might|may|if|unless|when|than|below|above|under|"
+    r"over|from|between|instead of|previous|earlier|first|old|limit|threshold|minimum|maximum)\b",
+    re.IGNORECASE,
+)
+_MEASURED: Final = (FieldType.BOOLEAN, FieldType.NUMBER, FieldType.INTEGER)
+_LEADING: Final = re.compile(
+    r"[\s\"'`*_]*(true|false|[\u20ac$\u00a3]?[+-]?\d+(?:[.,]\d+)*)(?!\w)", re.IGNORECASE
+)
 _VALUE_END: Final = re.compile(r"[|;<>{}\n]|,(?!\d)")
 _LINE_END: Final = re.compile(r"[|<>{}\n]")
 
@@ -608,7 +669,9 @@ def _naming(names: tuple[str, ...], *, single: bool) -> re.Pattern[str]:
     several = sorted({*names, *(GENERIC if single else ())}, key=len, reverse=True)
     return re.compile(
         rf"(?<!\w)(?P<name>{'|'.join(map(name_pattern, several))})(?!\w)"
-        r"[\"'`*_ \t]*(?P<sep>:|\uff1a|=(?!=)>?|->|\u2192|\||>|\bis\b)(?P<words>[^\n]{0,400})",
+        r"[\"'`*_ \t]*(?P<sep>:|\uff1a|==|=>?|->|\u2192|\||>|"
+        r"\b(?:is|(?:(?:is|was|has been) )?set to|should be|must be|remains)\b)"
+        r"(?P<words>[^\n]{0,400})",
         re.IGNORECASE,
     )
 
@@ -621,3 +684,26 @@ def _label_pattern(
     words = [one for one in labels if not is_empty(one) and read_boolean(one) is None]
     several = "|".join(name_pattern(one) for one in sorted(words, key=len, reverse=True))
     return re.compile(rf"(?<!\w)(?:{several})(?!\w)", re.IGNORECASE) if words else None
+
+
+@lru_cache(maxsize=64)
+def _outcome_pattern(participles: tuple[str, ...]) -> re.Pattern[str] | None:
+    return (
+        re.compile(
+            r"\b(?:is|are|was|were|be|been|being|hereby|set to|I(?:['\u2019]ve| have)?)\s+"
+            r"(?:(?:to be|being|hereby|therefore|thus|now|also|clearly)\s+){0,2}"
+            rf"({'|'.join(participles)})\b",
+            re.IGNORECASE,
+        )
+        if participles
+        else None
+    )
+
+
+@lru_cache(maxsize=64)
+def _amount_pattern(word: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"\b{re.escape(word)}\s+(?:(?:is|was|of|at|to|as)\s+)?"
+        r"[\u20ac$\u00a3]?([+-]?\d+(?:[.,]\d+)*)(?!\w)",
+        re.IGNORECASE,
+    )

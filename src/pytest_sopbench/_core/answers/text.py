@@ -27,7 +27,10 @@ CONTAINERS: Final = (
     "final output", "final decision", "final response", "final answer", "answer", "decision",
     "response", "output",
 )  # fmt: skip
-"""Elements and keys that hold an answer, whatever the output fields are called."""
+"""Elements and keys whose value is an answer, whatever the output fields are called."""
+
+HOLDERS: Final = (*CONTAINERS, "result", "final result")
+"""Elements, and keys of objects, in which an answer may stand."""
 
 # What is unseen: reasoning, comments, channels, quotes, code, and elements that hold no answer.
 
@@ -50,7 +53,7 @@ _ROWS: Final = frozenset(
 )
 _FORMATS: Final = (
     *sorted(_ROWS), "a", "b", "big", "body", "center", "code", "details", "dl", "em", "font",
-    "footer", "head", "header", "html", "i", "img", "input", "label", "main", "mark", "pre",
+    "footer", "head", "header", "html", "i", "img", "label", "main", "mark", "pre",
     "section", "article", "small", "span", "strong", "sub", "summary", "sup", "table", "tbody",
     "td", "tfoot", "th", "thead", "tt", "u",
 )  # fmt: skip
@@ -117,7 +120,7 @@ def see(text: str, names: FieldNames) -> Seen:
     found = _objects(shown, names) if "{" in shown else []
     spans = [(one.start, one.end) for _, one in found]
     tags = [tag for tag in _tags(shown, names.all) if not _inside(tag.start, spans)]
-    known = {*names.folded, *CONTAINERS}
+    known = {*names.folded, *HOLDERS}
     unknown = [one for one in tags if one.name not in known | {*_FORMATS}]
     unseen = [*_pairs(unknown)]
     unseen += [
@@ -145,7 +148,7 @@ def _unescaped(match: re.Match[str]) -> str:
 @lru_cache(maxsize=64)
 def _escaped(names: tuple[str, ...]) -> re.Pattern[str]:
     # Only whole tags of names that matter: elsewhere `&lt;` is a value's own.
-    several = sorted({*names, *CONTAINERS}, key=len, reverse=True)
+    several = sorted({*names, *HOLDERS}, key=len, reverse=True)
     tag = rf"\s{{0,9}}/?\s{{0,9}}(?:{'|'.join(map(name_pattern, several))}|{_THOUGHTS})"
     tag += r"(?:\s[^<>&\\\n]{0,200})?/?"
     return re.compile(
@@ -269,7 +272,7 @@ def bare_dicts(text: str, names: FieldNames) -> Iterator[Found]:
 
 @lru_cache(maxsize=64)
 def _tag_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
-    known = "|".join(map(name_pattern, sorted({*names, *CONTAINERS}, key=len, reverse=True)))
+    known = "|".join(map(name_pattern, sorted({*names, *HOLDERS}, key=len, reverse=True)))
     return re.compile(
         rf"<\s*(/\s*)?({known}|[^\W\d][\w.:-]*){_ATTRIBUTES}\s*(/\s*)?>", re.IGNORECASE
     )

@@ -63,6 +63,8 @@ def plain_value(field: OutputField, words: str) -> tuple[str, Reading]:
             return value, Reading.EXACT
     if is_placeholder(field, bare) or _UNSURE.search(bare[:LONGEST_LABEL]):
         return bare, Reading.NONE
+    if field.compare is Compare.EXACT and _LEFT_OPEN.search(bare[:LONGEST_LABEL]):
+        return bare, Reading.NONE
     takes_any = field.compare is not Compare.EXACT or (
         field.type in (FieldType.TEXT, FieldType.LIST)
         or (field.type is FieldType.ENUM and not field.values)
@@ -156,9 +158,16 @@ _CURRENCY: Final = re.compile(
 _UNSURE: Final = re.compile(
     r"\bnot (?:quite |entirely )?sure\b|\bunsure\b|\beither\b.*\bor\b", re.IGNORECASE
 )
+_LEFT_OPEN: Final = re.compile(
+    r"^(?:could|might|may|will|would|to) be\b|\bdepend(?:s|ing) on\b|"
+    r"\b(?:can(?:no|['\u2019])t|could(?: not|n['\u2019]t)) (?:tell|say|decide|determine)\b",
+    re.IGNORECASE,
+)
 _ASIDE: Final = re.compile(r"\([^()\s]*\s")
 _OPEN_LIST: Final = re.compile(
-    r"\b(?:not sure|unsure|or|maybe|perhaps|possibly)\b|\?$|\.{2}|\u2026|<[^<>]*>|\[", re.IGNORECASE
+    r"\b(?:not sure|unsure|or|maybe|perhaps|possibly)\b|\?$|\.{2}|\u2026|<[^<>]*>|\[|"
+    r"\w{4}[.!?]\s+\w",
+    re.IGNORECASE,
 )
 _ITEM: Final = re.compile(r"(?:^|\n)[ \t]*[-*][ \t]+")
 
@@ -168,7 +177,8 @@ class Candidate:
     """What could be the answer, perhaps not for every field, and where it stands in the text.
 
     `unread` are the words that are no value where one belongs. `inside` is the element that is
-    still to be read. `over` is where the lines end that the answer stands among.
+    still to be read. `over` is where the lines end that the answer stands among, and
+    `sentences` are those that the lines below it give to other names.
     """
 
     form: str
@@ -179,6 +189,7 @@ class Candidate:
     unread: str = ""
     inside: Element | None = None
     over: int = -1
+    sentences: str = ""
 
 
 # What leads in something that is no answer.
@@ -206,6 +217,11 @@ _EXAMPLE: Final = re.compile(
     r"(?:similar|another|other|previous|earlier|last) (?:one|cases?|tickets?|requests?|orders?))\b",
     re.IGNORECASE,
 )
+_PROMISE: Final = re.compile(
+    r"\b(?:once|when|as soon as|after you)\b.{0,200}(?:\bwill|['\u2019]ll)\b|"
+    r"\bwill (?:have|look)\b",
+    re.IGNORECASE,
+)
 _CLAUSE: Final = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)\s")
 
 
@@ -217,6 +233,6 @@ def is_example(line: str) -> bool:
 def leads_in_no_answer(line: str) -> bool:
     """Whether a line that stands before an answer says that it is none: an example, a draft."""
     phrase = _CLAUSE.split(line.strip("*_# \t"))[-1]
-    if _NO_ANSWER.search(phrase):
+    if _NO_ANSWER.search(phrase) or _PROMISE.search(phrase):
         return True
     return _TOOLS.search(phrase) is not None and _STILL_ANSWER.search(phrase) is None
