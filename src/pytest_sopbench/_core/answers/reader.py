@@ -6,42 +6,28 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Final, cast
 
 from pytest_sopbench._core.fields.values import (
     FieldNames,
-    label_of,
-    name_pattern,
-    read_boolean,
     value_key,
 )
-from pytest_sopbench._core.hiding import ready_to_cut
-from pytest_sopbench._core.model.task import FieldType, OutputField
+from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.model.trace import AnswerForm
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._core.values.patterns import Dialect
 from pytest_sopbench._core.values.text import fold, is_empty
 
+from .after import Afterwards, meant, quoted
+from .echoes import SHORTEST, Echoes
 from .lines import find_runs
-from .text import (
-    BLANK,
-    CONTAINERS,
-    HOLDERS,
-    SHORTEST,
-    Echoes,
-    Element,
-    bare_value,
-    decoded,
-    plain_html,
-    see,
-    without_end,
-)
+from .text import BLANK, CONTAINERS, HOLDERS, Element, plain_html, see
 from .values import (
-    GENERIC,
     LONGEST_LABEL,
     Candidate,
     Reading,
+    bare_value,
+    decoded,
     is_example,
     is_labelled,
     is_placeholder,
@@ -50,27 +36,6 @@ from .values import (
     plain_value,
     settled,
 )
-
-RETRACTIONS: Final = (
-    "above is invalid", "above is wrong", "above was wrong", "actually", "answer is invalid",
-    "answer is wrong",
-    "apologies", "apologize", "as void", "cancel that", "correction", "could not complete",
-    "disregard", "do not rely on this", "do not use the above", "do not use these",
-    "do not use this", "does not hold", "doesn't hold", "don't rely on this",
-    "don't use the above", "don't use these", "don't use this", "forget that", "forget this",
-    "have to revise", "have to take this back", "hmm", "hold on", "I made an error",
-    "I overlooked", "I was wrong", "ignore", "incorrect", "is not right", "is only preliminary",
-    "is preliminary", "is provisional", "is void", "isn't right", "looking again", "mistake",
-    "mistaken", "must not be used", "must revise", "never mind", "nevermind", "no longer",
-    "not complete the task", "not final", "on second look", "on second thought", "oops",
-    "prompt injection", "reconsider", "retract", "scratch that", "strike that", "superseded",
-    "take it back", "take that back", "take this back", "that is wrong", "that was wrong",
-    "this is wrong", "this was wrong", "to show the format", "unable to complete", "wait",
-    "withdraw", "withdrawn", "wrong case",
-)  # fmt: skip
-"""Words after an answer that take it back."""
-
-_QUOTE: Final = 60
 
 # One text: the marks in it, the runs of lines, and what stands after them.
 
@@ -96,8 +61,22 @@ _ASKED: Final = re.compile(r"[`*)\"']{0,4}\?")
 _FEW_WORDS: Final = re.compile(r"[\w.'*-]+(?: [\w.'*-]+){0,2}")
 _OPENS, _CLOSES = "\"'\u201c\u2018\u201e\u00ab", "\"'\u201d\u2019\u201c\u00bb"
 _BOXED: Final = re.compile(r"\\boxed[ \t]*\{((?:[^{}\n]|\{[^{}\n]*\})*+)\}")
+_MOST_BOXES: Final = 50
 _LATEX: Final = re.compile(
     r"\\(?:text|textbf|textit|texttt|mathrm|mathbf|mathsf)[ \t]*\{([^{}]*)\}|\\([_%&#$ ])"
+)
+
+
+_KINDS: Final[Mapping[str, str]] = {
+    AnswerForm.FINAL_OUTPUT: "element", AnswerForm.FINAL_DECISION: "element",
+    AnswerForm.FIELD_TAGS: "element", AnswerForm.JSON: "object", AnswerForm.PYTHON: "object",
+    AnswerForm.BOXED: "boxed",
+}  # fmt: skip
+_CORRECTS: Final = re.compile(
+    r"\b(?:correct\w*|revis\w*|updat\w*|re-?check\w*|check\w*|instead|final\w*|mistake\w*|wrong|"
+    r"sorry|slip|wait|actually|however|but|after\w*|now|again|looking|therefore|hence|thus|so|"
+    r"overrid\w*|chang\w*|should|rather|not|no|hmm)\b",
+    re.IGNORECASE,
 )
 
 
@@ -119,6 +98,7 @@ class Reader:
         self.depth = depth
         self._fields = {one.name: one for one in required}
         self._single = required[0] if len(required) == 1 else None
+        self._afterwards = Afterwards(names, required)
         self._echoes = Echoes(self.text, sop)
 
     def find(self) -> Found:
@@ -219,7 +199,7 @@ class Reader:
             if one.closed or self._is_cut_off(self._single, one):
                 yield Candidate(form=form, start=one.start, end=one.end, inside=one)
         if self._single and "\\boxed" in self.text:
-            for match in _BOXED.finditer(self.text):
+            for match in [*_BOXED.finditer(self.text)][-_MOST_BOXES:]:
                 words = _LATEX.sub(r"\1\2", match[1])
                 value, reading = plain_value(self._single, words)
                 if self._is_mark(match.start(), match.end()):
@@ -320,12 +300,12 @@ class Reader:
         if reading is Reading.NONE:
             # A label that nobody knows is an answer, and a wrong one.
             is_label = labels_of(known) and _FEW_WORDS.fullmatch(value)
-            return value, "" if is_label and not self._other_label(value, frozenset()) else value
+            is_unknown = is_label and not self._afterwards.other_label(value, frozenset())
+            return value, "" if is_unknown else value
         return (value if reading is Reading.ANY_WORDS else read), ""
 
     def _objects(self, holders: Sequence[Element]) -> Iterator[Candidate]:
-        """Yield what each object says; of several in one list nobody knows which is meant."""
-        last: Candidate | None = None
+        """Yield what each object says."""
         ends = sorted((one.start, one.inner_end, one) for one in holders if one.closed)
         for dialect, one in self.seen.objects:
             key = _KEYED.search(self.text[max(one.start - 90, 0) : one.start])
@@ -343,17 +323,10 @@ class Reader:
                     if around.name == CONTAINERS[0]
                     else AnswerForm.FINAL_DECISION
                 )
-            is_next = last is not None and self.text[last.end : one.start].strip() == ","
             values, beside, unread = said
-            if last is not None and is_next and values != last.values:
-                unread = self.text[last.start : one.end]
-            if last is not None:
-                yield last
-            last = Candidate(
+            yield Candidate(
                 form=form, start=one.start, end=one.end, values=values, beside=beside, unread=unread
             )
-        if last is not None:
-            yield last
 
     def _said(
         self, value: Mapping[str, Any], *, is_bare: bool
@@ -466,8 +439,8 @@ class Reader:
         ) or lead.startswith("#")
         if not is_sentence or (lead.endswith((":", "\uff1a")) and leads_in_no_answer(lead)):
             return None
-        chosen = frozenset({_meant(self._single, value)})
-        if self._other_label(before, chosen):
+        chosen = frozenset({meant(self._single, value)})
+        if self._afterwards.other_label(before, chosen):
             return None
         return self._alone(self._single, value)
 
@@ -475,33 +448,8 @@ class Reader:
 
     def _against(self, one: Candidate, *, is_marked: bool) -> str:
         """Return what stands after an answer and speaks against it, or nothing."""
-        rest = self._rest(one.end)
-        if not rest.strip(" \t\n*_`.|$\\])}\u2705" + BLANK):
-            return ""
-        for found in self._named(rest):
-            words, name = found
-            if self._says_otherwise(self._fields.get(name), words, one):
-                return f"after the answer stands {quoted(words)} for {name}"
-        chosen = frozenset(
-            _meant(it, value)
-            for it in self.required
-            if isinstance(value := one.values[it.name], str)
-        )
-        words = (
-            self._other_label(rest, chosen)
-            or self._other_outcome(rest, chosen)
-            or self._other_amount(rest, one)
-            or _found(_TAKEN_BACK, rest)
-        )
-        if not words and not is_marked:
-            rest = _COURTESY.sub(" ", self._rest(max(one.over, one.end)))
-            words = _found(_DENIED, rest)
-            kinds = {it.type for it in self.required}
-            if not words and kinds & {FieldType.NUMBER, FieldType.INTEGER, FieldType.DATE}:
-                words = _found(_DIGITS, f"{rest}\n{one.sentences}")
-            if not words and FieldType.LIST in kinds:
-                words = rest.strip(" \t\n*_`.|-")
-        return f"after the answer stands {quoted(words)}" if words else ""
+        prose = None if is_marked else self._rest(max(one.over, one.end))
+        return self._afterwards.against(one, self._rest(one.end), prose)
 
     def _rest(self, end: int) -> str:
         """Return what stands after an answer, without passages of the SOP."""
@@ -512,198 +460,6 @@ class Reader:
                 end = max(end, one.end)
         return "\n".join((*parts, self.text[end:])).replace(BLANK, " ")
 
-    def _named(self, rest: str) -> Iterator[tuple[str, str]]:
-        """Yield what is said of each field by its name: `name: words`, a tag, a key, a cell."""
-        for match in _naming(self.names.all, single=self._single is not None).finditer(rest):
-            name = self.names.field_of(match["name"]) or (self._single.name if self._single else "")
-            is_soft = match["sep"][0].isalpha() or match["sep"] == "=="
-            field = self._fields.get(name)
-            if field is None:
-                continue
-            stop = _LINE_END if field.type in (FieldType.LIST, FieldType.TEXT) else _VALUE_END
-            words = stop.split(match["words"], maxsplit=1)[0]
-            plain = _LEADING.match(words) if is_soft and field.type in _MEASURED else None
-            words = plain[1] if plain else words
-            reading = plain_value(field, words)[1]
-            if is_soft and (reading is not Reading.EXACT or field.type is FieldType.TEXT):
-                continue
-            bare = bare_value(words.strip("\"'`*_ \t|()[]"))
-            if bare and not is_placeholder(field, bare) and not self.names.field_of(bare):
-                yield bare, name
-
-    def _says_otherwise(self, field: OutputField | None, words: str, one: Candidate) -> bool:
-        if field is None:
-            return False
-        value = to_json_value(one.values[field.name])
-        said = plain_value(field, words)
-        if said[1] is Reading.NONE:
-            return True
-        keys = {value_key(field, words), value_key(field, said[0])}
-        return (
-            value_key(field, value) not in keys
-            and value_key(field, settled(field, value)) not in keys
-        )
-
-    def _other_label(self, rest: str, chosen: frozenset[str]) -> str:
-        labelled = (one for one in self.required if one.type is not FieldType.BOOLEAN)
-        pattern = _label_pattern(
-            tuple((one.name, one.values, tuple(one.aliases)) for one in labelled)
-        )
-        for match in pattern.finditer(rest) if pattern else ():
-            words = match[0]
-            short = len(words) <= 2 and words.isalpha()  # noqa: PLR2004 - `a` is a word, and `A` a label
-            if short and (not words.isupper() or _GOES_ON.match(rest, match.end())):
-                continue
-            if not any(_meant(it, words) in chosen for it in self.required):
-                return words
-        return ""
-
-    def _other_outcome(self, rest: str, chosen: frozenset[str]) -> str:
-        """Return where something is, or was, what another label asks for: `is rejected`."""
-        labels = [one for it in self.required for one in it.values if one.isalpha()]
-        forms = {f"{participle}": label for label in labels for participle in _participles(label)}
-        pattern = _outcome_pattern(tuple(forms))
-        for match in pattern.finditer(rest) if pattern else ():
-            before, after = _clause(rest, *match.span())
-            is_other = fold(forms[match[1].lower()]) not in chosen
-            if is_other and not _SUPPOSED.search(before) and not _ONLY_IF.search(after):
-                return match[0]
-        return ""
-
-    def _other_amount(self, rest: str, one: Candidate) -> str:
-        """Return where the last word of a field's name has another number: `as level 2`."""
-        for field in self.required:
-            if field.type not in (FieldType.NUMBER, FieldType.INTEGER):
-                continue
-            for match in _amount_pattern(fold(field.name).split()[-1]).finditer(rest):
-                before, _ = _clause(rest, *match.span())
-                if not _COMPARED.search(before) and self._says_otherwise(field, match[1], one):
-                    return match[0]
-        return ""
-
-
-def _clause(text: str, start: int, end: int) -> tuple[str, str]:
-    """Return what stands in one sentence before and after a stretch of it."""
-    before = _SENTENCE_END.split(text[max(start - _NEAR, 0) : start])[-1]
-    return before, _SENTENCE_END.split(text[end : end + _NEAR], maxsplit=1)[0]
-
-
-def _participles(label: str) -> tuple[str, ...]:
-    word = label.lower()
-    if word.endswith("e"):
-        return (f"{word}d",)
-    return (f"{word[:-1]}ied",) if word.endswith("y") else (f"{word}ed", f"{word}{word[-1]}ed")
-
-
-def quoted(words: str) -> str:
-    """Quote what an agent said in a few words."""
-    line = " ".join(ready_to_cut(words[: 4 * LONGEST_LABEL]).replace(BLANK, "").split())
-    return repr(line if len(line) <= _QUOTE else f"{line[: _QUOTE - 3]}...")
-
-
-def _meant(field: OutputField, words: str) -> str:
-    return fold(label_of(field.aliases, without_end(words)))
-
-
-def _found(pattern: re.Pattern[str], text: str) -> str:
-    match = pattern.search(text)
-    return text[max(match.start() - 20, 0) : match.end() + 30] if match else ""
-
-
-_TAKEN_BACK: Final = re.compile(
-    rf"\b(?:{'|'.join(RETRACTIONS)})\b".replace("'", "['\u2019]"), re.IGNORECASE
-)
-_DENIED: Final = re.compile(
-    r"\b(?:not|no|never|neither|nor|cannot|\w+n['\u2019]t|unless|if|provided|assuming|depend\w*|"
-    r"conditional\w*|subject to|until|otherwise|but|however|although|though|except|whether|would|"
-    r"could|might|may|maybe|perhaps|possibly|unclear|unsure|only|pending|alternatively|instead|"
-    r"next,? I|I will now|I['\u2019]ll now|let me (?:now|check|look))\b",
-    re.IGNORECASE,
-)
-_KINDS: Final[Mapping[str, str]] = {
-    AnswerForm.FINAL_OUTPUT: "element", AnswerForm.FINAL_DECISION: "element",
-    AnswerForm.FIELD_TAGS: "element", AnswerForm.JSON: "object", AnswerForm.PYTHON: "object",
-    AnswerForm.BOXED: "boxed",
-}  # fmt: skip
-_DIGITS: Final = re.compile(r"\d")
-_CORRECTS: Final = re.compile(
-    r"\b(?:correct\w*|revis\w*|updat\w*|re-?check\w*|check\w*|instead|final\w*|mistake\w*|wrong|"
-    r"sorry|slip|wait|actually|however|but|after\w*|now|again|looking|therefore|hence|thus|so|"
-    r"overrid\w*|chang\w*|should|rather|not|no|hmm)\b",
-    re.IGNORECASE,
-)
-_COURTESY: Final = re.compile(
-    r"(?:please|thank|thanks|let me know|feel free|i hope|i am happy|i'm happy|happy to|have a|"
-    r"best regards|kind regards|regards|sincerely|if you (?:need|have|want|would|like)|"
-    r"end(?: of \w+)?$|done\b|should you|do you|"
-    r"would you like|is there anything|shall i|can i help)\b[^\n.!?]*[.!?]?",
-    re.IGNORECASE,
-)
-_NEAR: Final = 200
-_SENTENCE_END: Final = re.compile(r"[.!?;\n]")
-_SUPPOSED: Final = re.compile(
-    r"\b(?:could|would|might|may|if|unless|when|whether|until|had)\b|"
-    r"(?:^|,|\band|\bbut)\s*(?:no|none|nothing|neither|nobody)\b",
-    re.IGNORECASE,
-)
-_ONLY_IF: Final = re.compile(r"\b(?:if|unless|when|only)\b", re.IGNORECASE)
-_COMPARED: Final = re.compile(
-    r"\b(?:not|\w+n['\u2019]t|no|never|could|would|might|may|if|unless|when|than|below|above|under|"
-    r"over|from|between|instead of|previous|earlier|first|old|limit|threshold|minimum|maximum)\b",
-    re.IGNORECASE,
-)
-_MEASURED: Final = (FieldType.BOOLEAN, FieldType.NUMBER, FieldType.INTEGER)
-_LEADING: Final = re.compile(
-    r"[\s\"'`*_]*(true|false|[\u20ac$\u00a3]?[+-]?\d+(?:[.,]\d+)*)(?!\w)", re.IGNORECASE
-)
-_VALUE_END: Final = re.compile(r"[|;<>{}\n]|,(?!\d)")
-_LINE_END: Final = re.compile(r"[|<>{}\n]")
-
 
 def _transparent(text: str) -> str:
     return plain_html(text).replace(BLANK, "")
-
-
-@lru_cache(maxsize=64)
-def _naming(names: tuple[str, ...], *, single: bool) -> re.Pattern[str]:
-    several = sorted({*names, *(GENERIC if single else ())}, key=len, reverse=True)
-    return re.compile(
-        rf"(?<!\w)(?P<name>{'|'.join(map(name_pattern, several))})(?!\w)"
-        r"[\"'`*_ \t]*(?P<sep>:|\uff1a|==|=>?|->|\u2192|\||>|"
-        r"\b(?:is|(?:(?:is|was|has been) )?set to|should be|must be|remains)\b)"
-        r"(?P<words>[^\n]{0,400})",
-        re.IGNORECASE,
-    )
-
-
-@lru_cache(maxsize=64)
-def _label_pattern(
-    fields: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...],
-) -> re.Pattern[str] | None:
-    labels = {fold(one) for _, values, aliases in fields for one in (*values, *aliases)}
-    words = [one for one in labels if not is_empty(one) and read_boolean(one) is None]
-    several = "|".join(name_pattern(one) for one in sorted(words, key=len, reverse=True))
-    return re.compile(rf"(?<!\w)(?:{several})(?!\w)", re.IGNORECASE) if words else None
-
-
-@lru_cache(maxsize=64)
-def _outcome_pattern(participles: tuple[str, ...]) -> re.Pattern[str] | None:
-    return (
-        re.compile(
-            r"\b(?:is|are|was|were|be|been|being|hereby|set to|I(?:['\u2019]ve| have)?)\s+"
-            r"(?:(?:to be|being|hereby|therefore|thus|now|also|clearly)\s+){0,2}"
-            rf"({'|'.join(participles)})\b",
-            re.IGNORECASE,
-        )
-        if participles
-        else None
-    )
-
-
-@lru_cache(maxsize=64)
-def _amount_pattern(word: str) -> re.Pattern[str]:
-    return re.compile(
-        rf"\b{re.escape(word)}\s+(?:(?:is|was|of|at|to|as)\s+)?"
-        r"[\u20ac$\u00a3]?([+-]?\d+(?:[.,]\d+)*)(?!\w)",
-        re.IGNORECASE,
-    )

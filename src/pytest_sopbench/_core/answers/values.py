@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from pytest_sopbench._core.model.trace import AnswerForm
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import fold, is_empty, read_list, read_moment, read_number
 
-from .text import Element, bare_value, without_end
+from .text import BLANK, Element
 
 FORMS: Final[Mapping[str, str]] = {
     AnswerForm.MAPPING: "as the mapping that was returned",
@@ -58,10 +59,11 @@ def plain_value(field: OutputField, words: str) -> tuple[str, Reading]:
         return _plain_list(bare)
     if field.type in (FieldType.NUMBER, FieldType.INTEGER):
         bare = _CURRENCY.sub("", bare)
-    for value in (bare, without_end(bare)):
+    is_short = len(bare) <= LONGEST_LABEL
+    for value in (bare, without_end(bare)) if is_short else ():
         if value and _reads(field, value):
             return value, Reading.EXACT
-    if is_placeholder(field, bare) or _UNSURE.search(bare[:LONGEST_LABEL]):
+    if (is_short and is_placeholder(field, bare)) or _UNSURE.search(bare[:LONGEST_LABEL]):
         return bare, Reading.NONE
     if field.compare is Compare.EXACT and _LEFT_OPEN.search(bare[:LONGEST_LABEL]):
         return bare, Reading.NONE
@@ -123,8 +125,6 @@ def is_labelled(field: OutputField) -> bool:
 
 
 def _reads(field: OutputField, value: str) -> bool:
-    if len(value) > LONGEST_LABEL and field.type is not FieldType.LIST:
-        return False
     if fold(value) in labels_of(field):
         return True
     if is_empty(value):
@@ -236,3 +236,66 @@ def leads_in_no_answer(line: str) -> bool:
     if _NO_ANSWER.search(phrase) or _PROMISE.search(phrase):
         return True
     return _TOOLS.search(phrase) is not None and _STILL_ANSWER.search(phrase) is None
+
+
+# Take off what stands around a value: fences, quotes, emphasis, entities, ticks, a full stop.
+
+_ENTITY: Final = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
+_LANGUAGE: Final = re.compile(r"[\w+.#-]{0,20}[ \t]*\r?\n")
+_LONGEST_RUN: Final = 3
+_PAIRS: Final = {
+    '"': '"', "'": "'", "`": "`", "*": "*", "_": "_",
+    "\u201c": "\u201d", "\u201e": "\u201c", "\u2018": "\u2019", "\u00ab": "\u00bb",
+}  # fmt: skip
+_TICKS: Final = re.compile("[\u2705\u2713\u2714\u2611\U0001f5f8]\ufe0f?")
+
+
+def bare_value(text: str) -> str:
+    """Return a value without code fences, quotes, backticks and emphasis around it."""
+    value = text.replace(BLANK, "").strip()
+    if len(value) >= 2 * 3 and value.startswith("```") and value.endswith("```"):
+        inside = value[3:-3]
+        language = _LANGUAGE.match(inside)
+        value = (inside[language.end() :] if language else inside).strip()
+    # A mark that wraps is nowhere inside, so there are no more layers than kinds of marks.
+    while width := _wrapping_width(value):
+        value = value[width:-width].strip()
+    return value
+
+
+def without_end(value: str) -> str:
+    """Return a bare value without one full stop, and without ticks beside it."""
+    value = bare_value(_TICKS.sub("", value))
+    return (
+        bare_value(value[:-1]) if value[-1:] in (".", "!", "\u3002", "\uff0e", "\uff01") else value
+    )
+
+
+def decoded(text: str) -> str:
+    """Return the text that markup stands for: entities decoded, CDATA as it is."""
+    first, *others = text.split("<![CDATA[")
+    parts = [_entities(first)]
+    for other in others:
+        inside, end, after = other.partition("]]>")
+        parts += (inside, _entities(after)) if end else ("<![CDATA[", _entities(other))
+    return "".join(parts)
+
+
+def _entities(text: str) -> str:
+    # One entity after the other: left to itself `html.unescape` also takes `&lt` without its end.
+    return _ENTITY.sub(lambda match: html.unescape(match[0]), text) if "&" in text else text
+
+
+def _wrapping_width(text: str) -> int:
+    """How many characters at each end only wrap what is between them."""
+    if len(text) < 2 or _PAIRS.get(text[0]) != text[-1]:  # noqa: PLR2004 - one at each end
+        return 0
+    mark, end = text[0], text[-1]
+    width = 1
+    while mark in "*`_" and width < _LONGEST_RUN and text[width : width + 1] == mark:
+        width += 1
+    if len(text) < 2 * width or not text.endswith(end * width):
+        return 0
+    # `"A", "B"` is two quoted values, and not one.
+    inside = text[width:-width]
+    return 0 if mark != "_" and (end in inside or mark in inside) else width
