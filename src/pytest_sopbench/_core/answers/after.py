@@ -83,6 +83,12 @@ _SUPPOSED: Final = re.compile(
     r"(?:^|,|\band|\bbut)\s*(?:no|none|nothing|neither|nobody)\b",
     re.IGNORECASE,
 )
+_WORK: Final = frozenset(
+    ("assess", "check", "close", "complete", "confirm", "document", "evaluate", "examine", "file",
+     "inspect", "investigate", "log", "note", "open", "process", "record", "review", "submit",
+     "test", "update", "validate", "verify")
+)  # fmt: skip
+"""Labels that are also what is done on the way to any answer: all papers were reviewed."""
 _ONLY_IF: Final = re.compile(r"\b(?:if|unless|when|only)\b", re.IGNORECASE)
 _LIMITED: Final = re.compile(
     r"\b(?:not|\w+n['\u2019]t|no|never|than|below|above|under|over|from|between|instead of|"
@@ -176,7 +182,7 @@ class Afterwards:
         """Return where something is, or was, what another label asks for: `is rejected`."""
         labels = tuple(one for it in self._required for one in it.values if one.isalpha())
         pattern, forms = _outcomes(labels)
-        for match in pattern.finditer(rest) if labels else ():
+        for match in pattern.finditer(rest) if forms else ():
             before, after = _sentence(rest, *match.span())
             is_other = forms[match[1].lower()] not in chosen
             if is_other and not _SUPPOSED.search(before) and not _ONLY_IF.search(after):
@@ -188,7 +194,7 @@ class Afterwards:
         for field in self._required:
             if field.type not in _NUMBERS:
                 continue
-            for match in _amounts(fold(field.name).split()[-1]).finditer(rest):
+            for match in _amounts(field.name).finditer(rest):
                 before, _ = _sentence(rest, *match.span())
                 is_told = not _SUPPOSED.search(before) and not _LIMITED.search(before)
                 if is_told and self._says_otherwise(field, match[1], one):
@@ -245,7 +251,8 @@ def _label_pattern(
 
 @lru_cache(maxsize=64)
 def _outcomes(labels: tuple[str, ...]) -> tuple[re.Pattern[str], Mapping[str, str]]:
-    forms = {form: fold(one) for one in labels for form in _participles(one.lower())}
+    verbs = [one.lower() for one in labels if one.lower() not in _WORK]
+    forms = {form: fold(verb) for verb in verbs for form in _participles(verb)}
     pattern = re.compile(
         r"\b(?:is|are|was|were|be|been|being|hereby|set to|I(?:['\u2019]ve| have)?)\s+"
         r"(?:(?:to be|being|hereby|therefore|thus|now|also|clearly)\s+){0,2}"
@@ -262,7 +269,10 @@ def _participles(verb: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def _amounts(word: str) -> re.Pattern[str]:
+def _amounts(name: str) -> re.Pattern[str]:
+    last = re.escape(fold(name).split()[-1])
     return re.compile(
-        rf"\b{re.escape(word)}\s+(?:(?:is|was|of|at|to|as)\s+)?{_NUMBER}", re.IGNORECASE
+        rf"\b(?:{name_pattern(name)}|(?:as|an?|the|at|to)\s+{last})\s+"
+        rf"(?:(?:is|was|of|at|to|as)\s+)?{_NUMBER}",
+        re.IGNORECASE,
     )

@@ -166,7 +166,7 @@ _LEFT_OPEN: Final = re.compile(
 _ASIDE: Final = re.compile(r"\([^()\s]*\s")
 _OPEN_LIST: Final = re.compile(
     r"\b(?:not sure|unsure|or|maybe|perhaps|possibly)\b|\?$|\.{2}|\u2026|<[^<>]*>|\[|"
-    r"\w{4}[.!?]\s+\w",
+    r"(?:^none|\w{5})[.!?]\s+\w",
     re.IGNORECASE,
 )
 _ITEM: Final = re.compile(r"(?:^|\n)[ \t]*[-*][ \t]+")
