@@ -45,7 +45,9 @@ _FINAL: Final = re.compile(
 )
 _COMMENT: Final = re.compile(r"\s+#\s.*$")
 _PICTURES: Final = re.compile("^[\u2705\u2713\u2714\u2611\U0001f300-\U0001faff\u27a1\ufe0f\\s]+")
-_NAMES: Final = re.compile(r"[:\uff1a=\u2192|#]|->|\bis\b|^\W*(?:\*\*|__)|^.{0,80}$")
+_NAMES: Final = re.compile(
+    r"^.{0,100}?(?:[:\uff1a=\u2192]|->)|[|;]|^\W*(?:\*\*|__|#)|^.{0,80}(?:$|\bis\b)"
+)
 _IN_RUN: Final = re.compile(r"[:\uff1a=\u2192|#<]|->|^\s|^\W*(?:\*\*|__)")
 _OPENS: Final = re.compile(r"```|~~~|<")
 _AROUND: Final = "*_` "
