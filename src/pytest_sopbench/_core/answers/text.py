@@ -194,34 +194,24 @@ def _thoughts(text: str, fields: frozenset[str]) -> list[tuple[int, int]]:
 
 
 def _thought_spans(text: str, fields: frozenset[str]) -> Iterator[tuple[int, int]]:
-    marks: list[tuple[int, int, str, bool, bool]] = []
+    began: int | None = None
+    alone = 0
     for match in _HIDING.finditer(text):
         close, tag, is_empty, end, mark, over, part = match.groups("")
         name = fold(tag or mark or part)
-        if name not in fields:
-            is_whole = bool(is_empty or not name)
-            marks.append((*match.span(), name, bool(close or end or over), is_whole))
-    ends: list[int] = []
-    closings: dict[str, int] = {}
-    for _, end_of_mark, name, is_closing, _ in reversed(marks):
-        # A tag of another name closes reasoning only if none of its own name ever will.
-        ends.append(closings.get(name) or closings.get("", len(text)))
-        if is_closing:
-            closings[name] = closings[""] = end_of_mark
-    position = alone = 0
-    for (start, end_of_mark, name, is_closing, is_whole), closing in zip(
-        marks, reversed(ends), strict=True
-    ):
-        if start < position:
+        if not name:
+            yield match.span()
+        elif name in fields or is_empty:
             continue
-        position = end_of_mark
-        if is_closing:
-            alone = position
-        elif not is_whole:
-            position = closing
-            yield start, position
-        elif not name:
-            yield start, position
+        elif not (close or end or over):
+            began = match.start() if began is None else began
+        elif began is None:
+            alone = match.end()
+        else:
+            yield began, match.end()
+            began = None
+    if began is not None:
+        yield began, len(text)
     yield 0, alone
 
 
