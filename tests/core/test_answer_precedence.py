@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import Answer
+from pytest_sopbench._core.answers.after import RETRACTIONS
 from pytest_sopbench._core.answers.find import find_answer
-from pytest_sopbench._core.answers.reader import RETRACTIONS
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.model.task import FieldType, OutputField
 from pytest_sopbench._core.model.trace import Returned, ReturnedKind

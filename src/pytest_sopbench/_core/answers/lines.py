@@ -28,6 +28,7 @@ LONGEST: Final = 16_000
 """Characters at the end of a text whose Markdown is read."""
 
 _MOST_WORDS: Final = 8
+_SENTENCE: Final = 5
 _TWO: Final = 2
 _DATA: Final = frozenset(("", "text", "txt", "plaintext", "yaml", "yml", "json", "markdown", "md"))
 _VALUE_HEADS: Final = frozenset(("value", "answer", "result", "decision", "output", "outcome"))
@@ -44,6 +45,11 @@ _FINAL: Final = re.compile(
 )
 _COMMENT: Final = re.compile(r"\s+#\s.*$")
 _PICTURES: Final = re.compile("^[\u2705\u2713\u2714\u2611\U0001f300-\U0001faff\u27a1\ufe0f\\s]+")
+_NAMES: Final = re.compile(
+    r"^.{0,100}?(?:[:\uff1a=\u2192]|->)|[|;]|^\W*(?:\*\*|__|#)|^.{0,80}(?:$|\bis\b)"
+)
+_IN_RUN: Final = re.compile(r"[:\uff1a=\u2192|#<]|->|^\s|^\W*(?:\*\*|__)")
+_OPENS: Final = re.compile(r"```|~~~|<")
 _AROUND: Final = "*_` "
 
 
@@ -73,17 +79,17 @@ def find_runs(text: str, names: FieldNames, required: Sequence[OutputField]) -> 
     cut = max(len(text) - LONGEST, 0)
     if cut and not (cut := text.find("\n", cut) + 1):
         return
-    lower = text[cut:].casefold()
-    generic = ("answer", "decision") if len(required) == 1 else ()
-    for one in required:
-        if not any(word in lower for word in (fold(one.name).split()[0], *generic)):
-            return
     source = plain_html(text[cut:])
+    shown = source.replace(BLANK, "").replace("\r", "").split("\n")
+    first = _first_line(shown, required)
+    if first is None:
+        return
     rows = [cut]
     for line in source.split("\n"):
         rows.append(rows[-1] + len(line) + 1)
+    rows = rows[first:]
     reader = _Runs(names, required)
-    runs = [*reader.runs([*_lines(source.replace(BLANK, "").replace("\r", ""))])]
+    runs = [*reader.runs([*_lines("\n".join(shown[first:]))])]
     for lead, run in reversed(runs):
         found = {} if leads_in_no_answer(lead) else reader.every_field(run)
         if found:
@@ -94,7 +100,38 @@ def find_runs(text: str, names: FieldNames, required: Sequence[OutputField]) -> 
                 end=rows[max(told) + 1] - 1,
                 values={name: pair.value for name, pair in found.items()},
                 over=rows[max(pair.row for pair in run) + 1] - 1,
+                sentences="\n".join(
+                    str(pair.value)
+                    for pair in run
+                    if pair.row > max(told) and len(str(pair.value).split()) >= _SENTENCE
+                ),
             )
+
+
+def _first_line(lines: Sequence[str], required: Sequence[OutputField]) -> int | None:
+    """Return where Markdown has to be read from, or `None` where no line can name every field.
+
+    What stands before a line that is in no run, but may lead one in, cannot change what follows.
+    """
+    generic = ("answer", "decision") if len(required) == 1 else ()
+    folded = [line.casefold() for line in lines]
+    at = len(lines)
+    for one in required:
+        words = (fold(one.name).split()[0], *generic)
+        named = (
+            row
+            for row, line in enumerate(folded)
+            if any(word in line for word in words) and _NAMES.search(line)
+        )
+        if (row := next(named, None)) is None:
+            return None
+        at = min(at, row)
+    while at and (not lines[at - 1].strip() or _IN_RUN.search(lines[at - 1])):
+        at -= 1
+    while at and lines[at - 1].strip():
+        at -= 1
+    is_free = not any(_OPENS.search(line) for line in lines[:at])
+    return at if is_free and not lines[at].startswith((" ", "\t")) else 0
 
 
 @lru_cache(maxsize=1)

@@ -6,41 +6,28 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Final, cast
 
 from pytest_sopbench._core.fields.values import (
     FieldNames,
-    label_of,
-    name_pattern,
-    read_boolean,
     value_key,
 )
-from pytest_sopbench._core.hiding import ready_to_cut
-from pytest_sopbench._core.model.task import FieldType, OutputField
+from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.model.trace import AnswerForm
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._core.values.patterns import Dialect
 from pytest_sopbench._core.values.text import fold, is_empty
 
+from .after import Afterwards, meant, quoted
+from .echoes import SHORTEST, Echoes
 from .lines import find_runs
-from .text import (
-    BLANK,
-    CONTAINERS,
-    SHORTEST,
-    Echoes,
-    Element,
-    bare_value,
-    decoded,
-    plain_html,
-    see,
-    without_end,
-)
+from .text import BLANK, CONTAINERS, HOLDERS, Element, plain_html, see
 from .values import (
-    GENERIC,
     LONGEST_LABEL,
     Candidate,
     Reading,
+    bare_value,
+    decoded,
     is_example,
     is_labelled,
     is_placeholder,
@@ -49,27 +36,6 @@ from .values import (
     plain_value,
     settled,
 )
-
-RETRACTIONS: Final = (
-    "above is invalid", "above is wrong", "above was wrong", "actually", "answer is invalid",
-    "answer is wrong",
-    "apologies", "apologize", "as void", "cancel that", "correction", "could not complete",
-    "disregard", "do not rely on this", "do not use the above", "do not use these",
-    "do not use this", "does not hold", "doesn't hold", "don't rely on this",
-    "don't use the above", "don't use these", "don't use this", "forget that", "forget this",
-    "have to revise", "have to take this back", "hmm", "hold on", "I made an error",
-    "I overlooked", "I was wrong", "ignore", "incorrect", "is not right", "is only preliminary",
-    "is preliminary", "is provisional", "is void", "isn't right", "looking again", "mistake",
-    "mistaken", "must not be used", "must revise", "never mind", "nevermind", "no longer",
-    "not complete the task", "not final", "on second look", "on second thought", "oops",
-    "prompt injection", "reconsider", "retract", "scratch that", "strike that", "superseded",
-    "take it back", "take that back", "take this back", "that is wrong", "that was wrong",
-    "this is wrong", "this was wrong", "to show the format", "unable to complete", "wait",
-    "withdraw", "withdrawn", "wrong case",
-)  # fmt: skip
-"""Words after an answer that take it back."""
-
-_QUOTE: Final = 60
 
 # One text: the marks in it, the runs of lines, and what stands after them.
 
@@ -83,7 +49,7 @@ class Found:
     against: str = ""
 
 
-_KEYS: Final = frozenset({*CONTAINERS, "result", "results", "data", "final", "final result"})
+_KEYS: Final = frozenset({*HOLDERS, "results", "data", "final"})
 _KEYED: Final = re.compile(r"""["']([^"'\n]{1,60})["']\s*:\s*\[?\s*$""")
 _GOES_ON: Final = re.compile(r"(?:[*`)]|</[^<>\n]{1,80}>)*(?:\n```[ \t]*\n)?[ \t]*([^\W\d_])")
 _BEFORE_MARK: Final = re.compile(r"(?:[\s`*(\[$\\]|<[^<>\n]{1,80}>|```\w{0,12})+$")
@@ -95,8 +61,22 @@ _ASKED: Final = re.compile(r"[`*)\"']{0,4}\?")
 _FEW_WORDS: Final = re.compile(r"[\w.'*-]+(?: [\w.'*-]+){0,2}")
 _OPENS, _CLOSES = "\"'\u201c\u2018\u201e\u00ab", "\"'\u201d\u2019\u201c\u00bb"
 _BOXED: Final = re.compile(r"\\boxed[ \t]*\{((?:[^{}\n]|\{[^{}\n]*\})*+)\}")
+_MOST_BOXES: Final = 50
 _LATEX: Final = re.compile(
     r"\\(?:text|textbf|textit|texttt|mathrm|mathbf|mathsf)[ \t]*\{([^{}]*)\}|\\([_%&#$ ])"
+)
+
+
+_KINDS: Final[Mapping[str, str]] = {
+    AnswerForm.FINAL_OUTPUT: "element", AnswerForm.FINAL_DECISION: "element",
+    AnswerForm.FIELD_TAGS: "element", AnswerForm.JSON: "object", AnswerForm.PYTHON: "object",
+    AnswerForm.BOXED: "boxed",
+}  # fmt: skip
+_CORRECTS: Final = re.compile(
+    r"\b(?:correct\w*|revis\w*|updat\w*|re-?check\w*|check\w*|instead|final\w*|mistake\w*|wrong|"
+    r"sorry|slip|wait|actually|however|but|after\w*|now|again|looking|therefore|hence|thus|so|"
+    r"overrid\w*|chang\w*|should|rather|not|no|hmm)\b",
+    re.IGNORECASE,
 )
 
 
@@ -118,6 +98,7 @@ class Reader:
         self.depth = depth
         self._fields = {one.name: one for one in required}
         self._single = required[0] if len(required) == 1 else None
+        self._afterwards = Afterwards(names, required)
         self._echoes = Echoes(self.text, sop)
 
     def find(self) -> Found:
@@ -218,7 +199,7 @@ class Reader:
             if one.closed or self._is_cut_off(self._single, one):
                 yield Candidate(form=form, start=one.start, end=one.end, inside=one)
         if self._single and "\\boxed" in self.text:
-            for match in _BOXED.finditer(self.text):
+            for match in [*_BOXED.finditer(self.text)][-_MOST_BOXES:]:
                 words = _LATEX.sub(r"\1\2", match[1])
                 value, reading = plain_value(self._single, words)
                 if self._is_mark(match.start(), match.end()):
@@ -319,12 +300,12 @@ class Reader:
         if reading is Reading.NONE:
             # A label that nobody knows is an answer, and a wrong one.
             is_label = labels_of(known) and _FEW_WORDS.fullmatch(value)
-            return value, "" if is_label and not self._other_label(value, frozenset()) else value
+            is_unknown = is_label and not self._afterwards.other_label(value, frozenset())
+            return value, "" if is_unknown else value
         return (value if reading is Reading.ANY_WORDS else read), ""
 
     def _objects(self, holders: Sequence[Element]) -> Iterator[Candidate]:
-        """Yield what each object says; of several in one list nobody knows which is meant."""
-        last: Candidate | None = None
+        """Yield what each object says."""
         ends = sorted((one.start, one.inner_end, one) for one in holders if one.closed)
         for dialect, one in self.seen.objects:
             key = _KEYED.search(self.text[max(one.start - 90, 0) : one.start])
@@ -342,17 +323,10 @@ class Reader:
                     if around.name == CONTAINERS[0]
                     else AnswerForm.FINAL_DECISION
                 )
-            is_next = last is not None and self.text[last.end : one.start].strip() == ","
             values, beside, unread = said
-            if last is not None and is_next and values != last.values:
-                unread = self.text[last.start : one.end]
-            if last is not None:
-                yield last
-            last = Candidate(
+            yield Candidate(
                 form=form, start=one.start, end=one.end, values=values, beside=beside, unread=unread
             )
-        if last is not None:
-            yield last
 
     def _said(
         self, value: Mapping[str, Any], *, is_bare: bool
@@ -408,7 +382,7 @@ class Reader:
             return None
         if self._single:
             read, reading = plain_value(self._single, value)
-            talks = element.name in ("response", "output", "final response")
+            talks = element.name in ("response", "output", "final response", "result")
             if (
                 not value
                 or reading is Reading.EXACT
@@ -465,8 +439,8 @@ class Reader:
         ) or lead.startswith("#")
         if not is_sentence or (lead.endswith((":", "\uff1a")) and leads_in_no_answer(lead)):
             return None
-        chosen = frozenset({_meant(self._single, value)})
-        if self._other_label(before, chosen):
+        chosen = frozenset({meant(self._single, value)})
+        if self._afterwards.other_label(before, chosen):
             return None
         return self._alone(self._single, value)
 
@@ -474,28 +448,8 @@ class Reader:
 
     def _against(self, one: Candidate, *, is_marked: bool) -> str:
         """Return what stands after an answer and speaks against it, or nothing."""
-        rest = self._rest(one.end)
-        if not rest.strip(" \t\n*_`.|$\\])}\u2705" + BLANK):
-            return ""
-        for found in self._named(rest):
-            words, name = found
-            if self._says_otherwise(self._fields.get(name), words, one):
-                return f"after the answer stands {quoted(words)} for {name}"
-        chosen = frozenset(
-            _meant(it, value)
-            for it in self.required
-            if isinstance(value := one.values[it.name], str)
-        )
-        words = self._other_label(rest, chosen) or _found(_TAKEN_BACK, rest)
-        if not words and not is_marked:
-            rest = _COURTESY.sub(" ", self._rest(max(one.over, one.end)))
-            words = _found(_DENIED, rest)
-            kinds = {it.type for it in self.required}
-            if not words and kinds & {FieldType.NUMBER, FieldType.INTEGER, FieldType.DATE}:
-                words = _found(_DIGITS, rest)
-            if not words and FieldType.LIST in kinds:
-                words = rest.strip(" \t\n*_`.|-")
-        return f"after the answer stands {quoted(words)}" if words else ""
+        prose = None if is_marked else self._rest(max(one.over, one.end))
+        return self._afterwards.against(one, self._rest(one.end), prose)
 
     def _rest(self, end: int) -> str:
         """Return what stands after an answer, without passages of the SOP."""
@@ -506,118 +460,6 @@ class Reader:
                 end = max(end, one.end)
         return "\n".join((*parts, self.text[end:])).replace(BLANK, " ")
 
-    def _named(self, rest: str) -> Iterator[tuple[str, str]]:
-        """Yield what is said of each field by its name: `name: words`, a tag, a key, a cell."""
-        for match in _naming(self.names.all, single=self._single is not None).finditer(rest):
-            name = self.names.field_of(match["name"]) or (self._single.name if self._single else "")
-            is_soft = match["sep"].lower() == "is"
-            field = self._fields.get(name)
-            if field is None:
-                continue
-            stop = _LINE_END if field.type in (FieldType.LIST, FieldType.TEXT) else _VALUE_END
-            words = stop.split(match["words"], maxsplit=1)[0]
-            reading = plain_value(field, words)[1]
-            if is_soft and (reading is not Reading.EXACT or field.type is FieldType.TEXT):
-                continue
-            bare = bare_value(words.strip("\"'`*_ \t|()[]"))
-            if bare and not is_placeholder(field, bare) and not self.names.field_of(bare):
-                yield bare, name
-
-    def _says_otherwise(self, field: OutputField | None, words: str, one: Candidate) -> bool:
-        if field is None:
-            return False
-        value = to_json_value(one.values[field.name])
-        said = plain_value(field, words)
-        if said[1] is Reading.NONE:
-            return True
-        keys = {value_key(field, words), value_key(field, said[0])}
-        return (
-            value_key(field, value) not in keys
-            and value_key(field, settled(field, value)) not in keys
-        )
-
-    def _other_label(self, rest: str, chosen: frozenset[str]) -> str:
-        labelled = (one for one in self.required if one.type is not FieldType.BOOLEAN)
-        pattern = _label_pattern(
-            tuple((one.name, one.values, tuple(one.aliases)) for one in labelled)
-        )
-        for match in pattern.finditer(rest) if pattern else ():
-            words = match[0]
-            short = len(words) <= 2 and words.isalpha()  # noqa: PLR2004 - `a` is a word, and `A` a label
-            if short and (not words.isupper() or _GOES_ON.match(rest, match.end())):
-                continue
-            if not any(_meant(it, words) in chosen for it in self.required):
-                return words
-        return ""
-
-
-def quoted(words: str) -> str:
-    """Quote what an agent said in a few words."""
-    line = " ".join(ready_to_cut(words[: 4 * LONGEST_LABEL]).replace(BLANK, "").split())
-    return repr(line if len(line) <= _QUOTE else f"{line[: _QUOTE - 3]}...")
-
-
-def _meant(field: OutputField, words: str) -> str:
-    return fold(label_of(field.aliases, without_end(words)))
-
-
-def _found(pattern: re.Pattern[str], text: str) -> str:
-    match = pattern.search(text)
-    return text[max(match.start() - 20, 0) : match.end() + 30] if match else ""
-
-
-_TAKEN_BACK: Final = re.compile(
-    rf"\b(?:{'|'.join(RETRACTIONS)})\b".replace("'", "['\u2019]"), re.IGNORECASE
-)
-_DENIED: Final = re.compile(
-    r"\b(?:not|no|never|neither|nor|cannot|\w+n['\u2019]t|unless|if|provided|assuming|depend\w*|"
-    r"conditional\w*|subject to|until|otherwise|but|however|although|though|except|whether|would|"
-    r"could|might|may|maybe|perhaps|possibly|unclear|unsure|only|pending|alternatively|instead|"
-    r"next,? I|I will now|I['\u2019]ll now|let me (?:now|check|look))\b",
-    re.IGNORECASE,
-)
-_KINDS: Final[Mapping[str, str]] = {
-    AnswerForm.FINAL_OUTPUT: "element", AnswerForm.FINAL_DECISION: "element",
-    AnswerForm.FIELD_TAGS: "element", AnswerForm.JSON: "object", AnswerForm.PYTHON: "object",
-    AnswerForm.BOXED: "boxed",
-}  # fmt: skip
-_DIGITS: Final = re.compile(r"\d")
-_CORRECTS: Final = re.compile(
-    r"\b(?:correct\w*|revis\w*|updat\w*|re-?check\w*|check\w*|instead|final\w*|mistake\w*|wrong|"
-    r"sorry|slip|wait|actually|however|but|after\w*|now|again|looking|therefore|hence|thus|so|"
-    r"overrid\w*|chang\w*|should|rather|not|no|hmm)\b",
-    re.IGNORECASE,
-)
-_COURTESY: Final = re.compile(
-    r"(?:please|thank|thanks|let me know|feel free|i hope|i am happy|i'm happy|happy to|have a|"
-    r"best regards|kind regards|regards|sincerely|if you (?:need|have|want|would|like)|"
-    r"end(?: of \w+)?$|done\b|should you|do you|"
-    r"would you like|is there anything|shall i|can i help)\b[^\n.!?]*[.!?]?",
-    re.IGNORECASE,
-)
-_VALUE_END: Final = re.compile(r"[|;<>{}\n]|,(?!\d)")
-_LINE_END: Final = re.compile(r"[|<>{}\n]")
-
 
 def _transparent(text: str) -> str:
     return plain_html(text).replace(BLANK, "")
-
-
-@lru_cache(maxsize=64)
-def _naming(names: tuple[str, ...], *, single: bool) -> re.Pattern[str]:
-    several = sorted({*names, *(GENERIC if single else ())}, key=len, reverse=True)
-    return re.compile(
-        rf"(?<!\w)(?P<name>{'|'.join(map(name_pattern, several))})(?!\w)"
-        r"[\"'`*_ \t]*(?P<sep>:|\uff1a|=(?!=)>?|->|\u2192|\||>|\bis\b)(?P<words>[^\n]{0,400})",
-        re.IGNORECASE,
-    )
-
-
-@lru_cache(maxsize=64)
-def _label_pattern(
-    fields: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...],
-) -> re.Pattern[str] | None:
-    labels = {fold(one) for _, values, aliases in fields for one in (*values, *aliases)}
-    words = [one for one in labels if not is_empty(one) and read_boolean(one) is None]
-    several = "|".join(name_pattern(one) for one in sorted(words, key=len, reverse=True))
-    return re.compile(rf"(?<!\w)(?:{several})(?!\w)", re.IGNORECASE) if words else None

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import html
-import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from pytest_sopbench._core.fields.values import FieldNames, name_pattern
-from pytest_sopbench._core.model.trace import Returned
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.patterns import Dialect
 from pytest_sopbench._core.values.text import INVISIBLE, REASONING, Found, fold, objects
@@ -27,7 +24,10 @@ CONTAINERS: Final = (
     "final output", "final decision", "final response", "final answer", "answer", "decision",
     "response", "output",
 )  # fmt: skip
-"""Elements and keys that hold an answer, whatever the output fields are called."""
+"""Elements and keys whose value is an answer, whatever the output fields are called."""
+
+HOLDERS: Final = (*CONTAINERS, "result", "final result")
+"""Elements, and keys of objects, in which an answer may stand."""
 
 # What is unseen: reasoning, comments, channels, quotes, code, and elements that hold no answer.
 
@@ -50,7 +50,7 @@ _ROWS: Final = frozenset(
 )
 _FORMATS: Final = (
     *sorted(_ROWS), "a", "b", "big", "body", "center", "code", "details", "dl", "em", "font",
-    "footer", "head", "header", "html", "i", "img", "input", "label", "main", "mark", "pre",
+    "footer", "head", "header", "html", "i", "img", "label", "main", "mark", "pre",
     "section", "article", "small", "span", "strong", "sub", "summary", "sup", "table", "tbody",
     "td", "tfoot", "th", "thead", "tt", "u",
 )  # fmt: skip
@@ -117,7 +117,7 @@ def see(text: str, names: FieldNames) -> Seen:
     found = _objects(shown, names) if "{" in shown else []
     spans = [(one.start, one.end) for _, one in found]
     tags = [tag for tag in _tags(shown, names.all) if not _inside(tag.start, spans)]
-    known = {*names.folded, *CONTAINERS}
+    known = {*names.folded, *HOLDERS}
     unknown = [one for one in tags if one.name not in known | {*_FORMATS}]
     unseen = [*_pairs(unknown)]
     unseen += [
@@ -145,7 +145,7 @@ def _unescaped(match: re.Match[str]) -> str:
 @lru_cache(maxsize=64)
 def _escaped(names: tuple[str, ...]) -> re.Pattern[str]:
     # Only whole tags of names that matter: elsewhere `&lt;` is a value's own.
-    several = sorted({*names, *CONTAINERS}, key=len, reverse=True)
+    several = sorted({*names, *HOLDERS}, key=len, reverse=True)
     tag = rf"\s{{0,9}}/?\s{{0,9}}(?:{'|'.join(map(name_pattern, several))}|{_THOUGHTS})"
     tag += r"(?:\s[^<>&\\\n]{0,200})?/?"
     return re.compile(
@@ -194,34 +194,24 @@ def _thoughts(text: str, fields: frozenset[str]) -> list[tuple[int, int]]:
 
 
 def _thought_spans(text: str, fields: frozenset[str]) -> Iterator[tuple[int, int]]:
-    marks: list[tuple[int, int, str, bool, bool]] = []
+    began: int | None = None
+    alone = 0
     for match in _HIDING.finditer(text):
         close, tag, is_empty, end, mark, over, part = match.groups("")
         name = fold(tag or mark or part)
-        if name not in fields:
-            is_whole = bool(is_empty or not name)
-            marks.append((*match.span(), name, bool(close or end or over), is_whole))
-    ends: list[int] = []
-    closings: dict[str, int] = {}
-    for _, end_of_mark, name, is_closing, _ in reversed(marks):
-        # A tag of another name closes reasoning only if none of its own name ever will.
-        ends.append(closings.get(name) or closings.get("", len(text)))
-        if is_closing:
-            closings[name] = closings[""] = end_of_mark
-    position = alone = 0
-    for (start, end_of_mark, name, is_closing, is_whole), closing in zip(
-        marks, reversed(ends), strict=True
-    ):
-        if start < position:
+        if not name:
+            yield match.span()
+        elif name in fields or is_empty:
             continue
-        position = end_of_mark
-        if is_closing:
-            alone = position
-        elif not is_whole:
-            position = closing
-            yield start, position
-        elif not name:
-            yield start, position
+        elif not (close or end or over):
+            began = match.start() if began is None else began
+        elif began is None:
+            alone = match.end()
+        else:
+            yield began, match.end()
+            began = None
+    if began is not None:
+        yield began, len(text)
     yield 0, alone
 
 
@@ -269,7 +259,7 @@ def bare_dicts(text: str, names: FieldNames) -> Iterator[Found]:
 
 @lru_cache(maxsize=64)
 def _tag_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
-    known = "|".join(map(name_pattern, sorted({*names, *CONTAINERS}, key=len, reverse=True)))
+    known = "|".join(map(name_pattern, sorted({*names, *HOLDERS}, key=len, reverse=True)))
     return re.compile(
         rf"<\s*(/\s*)?({known}|[^\W\d][\w.:-]*){_ATTRIBUTES}\s*(/\s*)?>", re.IGNORECASE
     )
@@ -347,126 +337,6 @@ _INDENTS: Final = ("    ", "\t")
 _ITEM: Final = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 
 
-# Find the passages of the SOP that stand in a text, so that its examples are no answers.
-#
-# Words are compared, in any case, and nothing between them: an agent reflows and cuts what it
-# quotes. An answer in just the form of the SOP's example is an answer.
-
-SHORTEST: Final = 6
-"""Words in their order that make a passage; fewer occur in anybody's sentences."""
-
-MORE: Final = 6
-"""Words by which a passage exceeds the answer in it, if it is an echo."""
-
-# A letter of a script without spaces counts as a word; an escape is no part of one. That class is
-# written by what it leaves out: `re` goes through each character that a class names.
-_WORD: Final = re.compile(
-    r"\\[nrt\"']|&(?:lt|gt|quot|amp|apos|\#\w{1,6});"
-    r"|([^\W_\u2e80-\U0003ffff]+|(?![\U00040000-\U0010ffff])[^\x00-\u2e7f])"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A passage of the SOP in a text, up to the words around it, and how many words it has."""
-
-    start: int
-    end: int
-    words: int
-
-
-class Echoes:
-    """The passages of one text that stand in the SOP too, in their order."""
-
-    def __init__(self, text: str, sop: str) -> None:
-        self._sop = f" {' '.join(_words(sop))} "
-        self.passages = _passages(text.replace(BLANK, " "), _sequences(sop)) if sop else []
-
-    def holds(self, start: int, end: int, said: JsonValue) -> bool:
-        """Whether a passage that is clearly longer than what is said holds this stretch whole."""
-        at = bisect_right(self.passages, start, key=lambda one: one.start) - 1
-        if at < 0 or self.passages[at].end < end:
-            return False
-        return self.passages[at].words - count_words(said) >= MORE
-
-    def quotes(self, pairs: Mapping[str, JsonValue]) -> bool:
-        """Whether all of these pairs stand in the SOP, and one of them nowhere by chance."""
-        if not any(isinstance(one, str) and _tells(one) for one in pairs.values()):
-            return False
-        return all(f" {' '.join(_words(_written(pair)))} " in self._sop for pair in pairs.items())
-
-
-def _tells(value: str) -> bool:
-    """Whether a value is one of a kind, as an id or a sentence is."""
-    is_id = len(value) >= SHORTEST and any(map(str.isdigit, value))
-    return is_id or count_words(value) >= SHORTEST - 2
-
-
-def count_words(value: JsonValue) -> int:
-    """How many words a value has, as they are compared with the SOP."""
-    return len(_words(_written(value)))
-
-
-def _written(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(match[1].casefold() for match in _WORD.finditer(text) if match[1])
-
-
-@lru_cache(maxsize=16)
-def _sequences(sop: str) -> frozenset[tuple[str, ...]]:
-    words = _words(sop)
-    return frozenset(words[at : at + SHORTEST] for at in range(len(words) - SHORTEST + 1))
-
-
-def _passages(text: str, known: frozenset[tuple[str, ...]]) -> list[Passage]:
-    """Return the runs of words in which each `SHORTEST` that follow each other are in the SOP."""
-    found = [match for match in _WORD.finditer(text) if match[1]]
-    words = [match[1].casefold() for match in found]
-    passages: list[Passage] = []
-    first = 0
-    for start in range(len(words) - SHORTEST + 2):
-        if tuple(words[start : start + SHORTEST]) in known:
-            continue
-        if start > first:
-            end = start + SHORTEST - 1
-            before = found[first - 1].end(1) if first else 0
-            after = found[end].start(1) if end < len(found) else len(text)
-            passages.append(Passage(before, after, end - first))
-        first = start + 1
-    return passages
-
-
-_MARK: Final = "[the SOP]"
-
-
-def without_quoted_sop(returned: Returned, sop: str) -> Returned:
-    """Blank out every whole copy of the SOP, so that every offset stays what it was.
-
-    Only a whole copy: a line of it may well be what the SOP asks the agent to say.
-    """
-    text, whole = returned.text, sop.strip().replace("\r\n", "\n")
-    in_lines = (whole, whole.replace("\n", "\r\n"))
-    for copy in (*in_lines, json.dumps(whole)[1:-1], repr(whole)[1:-1]):
-        if len(copy) > len(_MARK):
-            text = text.replace(copy, _MARK.ljust(len(copy)))
-    return returned if text == returned.text else replace(returned, text=text)
-
-
-# Take off what stands around a value: fences, quotes, emphasis, entities, ticks, a full stop.
-
-_ENTITY: Final = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
-_LANGUAGE: Final = re.compile(r"[\w+.#-]{0,20}[ \t]*\r?\n")
-_LONGEST_RUN: Final = 3
-_PAIRS: Final = {
-    '"': '"', "'": "'", "`": "`", "*": "*", "_": "_",
-    "\u201c": "\u201d", "\u201e": "\u201c", "\u2018": "\u2019", "\u00ab": "\u00bb",
-}  # fmt: skip
-_TICKS: Final = re.compile("[\u2705\u2713\u2714\u2611\U0001f5f8]\ufe0f?")
-
-
 def plain_html(text: str) -> str:
     """Make HTML that formats transparent; the text stays as long as it was."""
     return _HTML.sub(_as_plain, text) if "<" in text else text
@@ -477,54 +347,3 @@ def _as_plain(tag: re.Match[str]) -> str:
     is_heading = len(name) == 2 and "h1" <= name <= "h6" and tag[0][1] != "/"  # noqa: PLR2004
     plain = " | " if not name else "\n## " if is_heading else "\n" if name in _ROWS else ""
     return plain.ljust(len(tag[0]), BLANK)
-
-
-def bare_value(text: str) -> str:
-    """Return a value without code fences, quotes, backticks and emphasis around it."""
-    value = text.replace(BLANK, "").strip()
-    if len(value) >= 2 * 3 and value.startswith("```") and value.endswith("```"):
-        inside = value[3:-3]
-        language = _LANGUAGE.match(inside)
-        value = (inside[language.end() :] if language else inside).strip()
-    # A mark that wraps is nowhere inside, so there are no more layers than kinds of marks.
-    while width := _wrapping_width(value):
-        value = value[width:-width].strip()
-    return value
-
-
-def without_end(value: str) -> str:
-    """Return a bare value without one full stop, and without ticks beside it."""
-    value = bare_value(_TICKS.sub("", value))
-    return (
-        bare_value(value[:-1]) if value[-1:] in (".", "!", "\u3002", "\uff0e", "\uff01") else value
-    )
-
-
-def decoded(text: str) -> str:
-    """Return the text that markup stands for: entities decoded, CDATA as it is."""
-    first, *others = text.split("<![CDATA[")
-    parts = [_entities(first)]
-    for other in others:
-        inside, end, after = other.partition("]]>")
-        parts += (inside, _entities(after)) if end else ("<![CDATA[", _entities(other))
-    return "".join(parts)
-
-
-def _entities(text: str) -> str:
-    # One entity after the other: left to itself `html.unescape` also takes `&lt` without its end.
-    return _ENTITY.sub(lambda match: html.unescape(match[0]), text) if "&" in text else text
-
-
-def _wrapping_width(text: str) -> int:
-    """How many characters at each end only wrap what is between them."""
-    if len(text) < 2 or _PAIRS.get(text[0]) != text[-1]:  # noqa: PLR2004 - one at each end
-        return 0
-    mark, end = text[0], text[-1]
-    width = 1
-    while mark in "*`_" and width < _LONGEST_RUN and text[width : width + 1] == mark:
-        width += 1
-    if len(text) < 2 * width or not text.endswith(end * width):
-        return 0
-    # `"A", "B"` is two quoted values, and not one.
-    inside = text[width:-width]
-    return 0 if mark != "_" and (end in inside or mark in inside) else width

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from pytest_sopbench._core.model.trace import AnswerForm
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import fold, is_empty, read_list, read_moment, read_number
 
-from .text import Element, bare_value, without_end
+from .text import BLANK, Element
 
 FORMS: Final[Mapping[str, str]] = {
     AnswerForm.MAPPING: "as the mapping that was returned",
@@ -58,10 +59,13 @@ def plain_value(field: OutputField, words: str) -> tuple[str, Reading]:
         return _plain_list(bare)
     if field.type in (FieldType.NUMBER, FieldType.INTEGER):
         bare = _CURRENCY.sub("", bare)
-    for value in (bare, without_end(bare)):
+    is_short = len(bare) <= LONGEST_LABEL
+    for value in (bare, without_end(bare)) if is_short else ():
         if value and _reads(field, value):
             return value, Reading.EXACT
-    if is_placeholder(field, bare) or _UNSURE.search(bare[:LONGEST_LABEL]):
+    if (is_short and is_placeholder(field, bare)) or _UNSURE.search(bare[:LONGEST_LABEL]):
+        return bare, Reading.NONE
+    if field.compare is Compare.EXACT and _LEFT_OPEN.search(bare[:LONGEST_LABEL]):
         return bare, Reading.NONE
     takes_any = field.compare is not Compare.EXACT or (
         field.type in (FieldType.TEXT, FieldType.LIST)
@@ -121,8 +125,6 @@ def is_labelled(field: OutputField) -> bool:
 
 
 def _reads(field: OutputField, value: str) -> bool:
-    if len(value) > LONGEST_LABEL and field.type is not FieldType.LIST:
-        return False
     if fold(value) in labels_of(field):
         return True
     if is_empty(value):
@@ -156,9 +158,16 @@ _CURRENCY: Final = re.compile(
 _UNSURE: Final = re.compile(
     r"\bnot (?:quite |entirely )?sure\b|\bunsure\b|\beither\b.*\bor\b", re.IGNORECASE
 )
+_LEFT_OPEN: Final = re.compile(
+    r"^(?:could|might|may|will|would|to) be\b|\bdepend(?:s|ing) on\b|"
+    r"\b(?:can(?:no|['\u2019])t|could(?: not|n['\u2019]t)) (?:tell|say|decide|determine)\b",
+    re.IGNORECASE,
+)
 _ASIDE: Final = re.compile(r"\([^()\s]*\s")
 _OPEN_LIST: Final = re.compile(
-    r"\b(?:not sure|unsure|or|maybe|perhaps|possibly)\b|\?$|\.{2}|\u2026|<[^<>]*>|\[", re.IGNORECASE
+    r"\b(?:not sure|unsure|or|maybe|perhaps|possibly)\b|\?$|\.{2}|\u2026|<[^<>]*>|\[|"
+    r"(?:^none|\w{5})[.!?]\s+\w",
+    re.IGNORECASE,
 )
 _ITEM: Final = re.compile(r"(?:^|\n)[ \t]*[-*][ \t]+")
 
@@ -168,7 +177,8 @@ class Candidate:
     """What could be the answer, perhaps not for every field, and where it stands in the text.
 
     `unread` are the words that are no value where one belongs. `inside` is the element that is
-    still to be read. `over` is where the lines end that the answer stands among.
+    still to be read. `over` is where the lines end that the answer stands among, and
+    `sentences` are those that the lines below it give to other names.
     """
 
     form: str
@@ -179,6 +189,7 @@ class Candidate:
     unread: str = ""
     inside: Element | None = None
     over: int = -1
+    sentences: str = ""
 
 
 # What leads in something that is no answer.
@@ -206,6 +217,11 @@ _EXAMPLE: Final = re.compile(
     r"(?:similar|another|other|previous|earlier|last) (?:one|cases?|tickets?|requests?|orders?))\b",
     re.IGNORECASE,
 )
+_PROMISE: Final = re.compile(
+    r"\b(?:once|when|as soon as|after you)\b.{0,200}(?:\bwill|['\u2019]ll)\b|"
+    r"\bwill (?:have|look)\b",
+    re.IGNORECASE,
+)
 _CLAUSE: Final = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)\s")
 
 
@@ -217,6 +233,69 @@ def is_example(line: str) -> bool:
 def leads_in_no_answer(line: str) -> bool:
     """Whether a line that stands before an answer says that it is none: an example, a draft."""
     phrase = _CLAUSE.split(line.strip("*_# \t"))[-1]
-    if _NO_ANSWER.search(phrase):
+    if _NO_ANSWER.search(phrase) or _PROMISE.search(phrase):
         return True
     return _TOOLS.search(phrase) is not None and _STILL_ANSWER.search(phrase) is None
+
+
+# Take off what stands around a value: fences, quotes, emphasis, entities, ticks, a full stop.
+
+_ENTITY: Final = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
+_LANGUAGE: Final = re.compile(r"[\w+.#-]{0,20}[ \t]*\r?\n")
+_LONGEST_RUN: Final = 3
+_PAIRS: Final = {
+    '"': '"', "'": "'", "`": "`", "*": "*", "_": "_",
+    "\u201c": "\u201d", "\u201e": "\u201c", "\u2018": "\u2019", "\u00ab": "\u00bb",
+}  # fmt: skip
+_TICKS: Final = re.compile("[\u2705\u2713\u2714\u2611\U0001f5f8]\ufe0f?")
+
+
+def bare_value(text: str) -> str:
+    """Return a value without code fences, quotes, backticks and emphasis around it."""
+    value = text.replace(BLANK, "").strip()
+    if len(value) >= 2 * 3 and value.startswith("```") and value.endswith("```"):
+        inside = value[3:-3]
+        language = _LANGUAGE.match(inside)
+        value = (inside[language.end() :] if language else inside).strip()
+    # A mark that wraps is nowhere inside, so there are no more layers than kinds of marks.
+    while width := _wrapping_width(value):
+        value = value[width:-width].strip()
+    return value
+
+
+def without_end(value: str) -> str:
+    """Return a bare value without one full stop, and without ticks beside it."""
+    value = bare_value(_TICKS.sub("", value))
+    return (
+        bare_value(value[:-1]) if value[-1:] in (".", "!", "\u3002", "\uff0e", "\uff01") else value
+    )
+
+
+def decoded(text: str) -> str:
+    """Return the text that markup stands for: entities decoded, CDATA as it is."""
+    first, *others = text.split("<![CDATA[")
+    parts = [_entities(first)]
+    for other in others:
+        inside, end, after = other.partition("]]>")
+        parts += (inside, _entities(after)) if end else ("<![CDATA[", _entities(other))
+    return "".join(parts)
+
+
+def _entities(text: str) -> str:
+    # One entity after the other: left to itself `html.unescape` also takes `&lt` without its end.
+    return _ENTITY.sub(lambda match: html.unescape(match[0]), text) if "&" in text else text
+
+
+def _wrapping_width(text: str) -> int:
+    """How many characters at each end only wrap what is between them."""
+    if len(text) < 2 or _PAIRS.get(text[0]) != text[-1]:  # noqa: PLR2004 - one at each end
+        return 0
+    mark, end = text[0], text[-1]
+    width = 1
+    while mark in "*`_" and width < _LONGEST_RUN and text[width : width + 1] == mark:
+        width += 1
+    if len(text) < 2 * width or not text.endswith(end * width):
+        return 0
+    # `"A", "B"` is two quoted values, and not one.
+    inside = text[width:-width]
+    return 0 if mark != "_" and (end in inside or mark in inside) else width

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, Protocol, cast
 
+from pytest_sopbench._core.answers.echoes import without_quoted_sop
 from pytest_sopbench._core.answers.find import find_answer
 from pytest_sopbench._core.answers.published import NOT_FOUND, UNKNOWN, published
-from pytest_sopbench._core.answers.text import without_quoted_sop
 from pytest_sopbench._core.contract.demands import DemandKind, Known, RuleState
 from pytest_sopbench._core.contract.rules import (
     RuleResult,
