@@ -27,7 +27,7 @@ from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.writer import store_session
 from pytest_sopbench._sessions.header import DomainHeader, SessionHeader
-from pytest_sopbench._sessions.reading.planned import summarized
+from pytest_sopbench._sessions.reading.saved import summarized
 
 LONG, MANY = 3_000, 100_000
 SMALL = 20

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ._core.trajectory.match import TrajectoryMatch, match_trajectory
     from ._core.verdict import Outcome, Verdict
     from ._running.tools.facade import Tools
-    from ._sessions.load import load_session
-    from ._sessions.reading.reader import SavedSession
+    from ._sessions.reading.reader import load_session
+    from ._sessions.reading.saved import SavedSession
     from .errors import SopbenchError, ToolError, Unavailable
 
 __all__ = [
@@ -83,7 +83,7 @@ _HOMES = {
     "Run": "_hooks.runs.shown",
     "RunKey": "_core.model.task",
     "RunRecord": "_core.records.record",
-    "SavedSession": "_sessions.reading.reader",
+    "SavedSession": "_sessions.reading.saved",
     "SessionPage": "_core.gates.decide",
     "SopbenchError": "errors",
     "Step": "_core.steps.split",
@@ -97,7 +97,7 @@ _HOMES = {
     "TrajectoryMatch": "_core.trajectory.match",
     "Unavailable": "errors",
     "Verdict": "_core.verdict",
-    "load_session": "_sessions.load",
+    "load_session": "_sessions.reading.reader",
     "match_trajectory": "_core.trajectory.match",
     "split_sop": "_core.steps.split",
 }

@@ -28,8 +28,8 @@ from campaign.kit import (
 from pytest_sopbench import Outcome, SavedSession
 from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._sessions.commands.resume import read_resumable
-from pytest_sopbench._sessions.reading.planned import planned_records
 from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench._sessions.reading.saved import planned_records
 from pytest_sopbench.cli import main
 from pytest_sopbench.errors import SessionFileError
 

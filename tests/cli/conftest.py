@@ -19,7 +19,7 @@ from pytest_sopbench._sessions.header import (
     planned_trials,
     read_session_options,
 )
-from pytest_sopbench._sessions.reading.planned import summarized
+from pytest_sopbench._sessions.reading.saved import summarized
 from tests.builders import commands
 from tests.builders.refunds import write_refunds
 

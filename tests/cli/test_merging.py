@@ -14,8 +14,8 @@ from pytest_sopbench._core.model.task import share_of
 from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
 from pytest_sopbench._sessions.header import DomainHeader, GitState, PlannedTasks
-from pytest_sopbench._sessions.reading.planned import summarized
 from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench._sessions.reading.saved import summarized
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

@@ -100,7 +100,6 @@ def test_a_difference_that_one_test_would_show_may_be_chance_among_many() -> Non
 def test_agents_over_other_tasks_are_ranked_and_not_compared() -> None:
     found = board([*runs("a", [RIGHT] * 8), *runs("b", [WRONG] * 7)])
 
-    assert not found.has_same_tasks
     assert [(OTHER_TASKS, False)] == [(one.why, one.is_shown) for one in found.differences]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
@@ -25,7 +26,7 @@ from pytest_sopbench._core.model.trace import (
     ReturnedKind,
     Usage,
 )
-from pytest_sopbench._core.records.event_log import event_log, key_of_log
+from pytest_sopbench._core.records.event_log import event_log
 from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import CallRecord, TrajectoryCheck
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
@@ -202,7 +203,7 @@ def test_a_log_tells_everything_in_the_order_of_time() -> None:
 
 
 def test_a_log_is_known_by_its_first_line() -> None:
-    assert KEY == key_of_log(log())
+    assert KEY == RunKey.read(json.loads(log().partition("\n")[0]))
 
 
 def test_a_secret_is_taken_out_of_every_part_of_a_log() -> None:

@@ -16,7 +16,7 @@ from pytest_sopbench._loading.quarantine_file import KEYS, check_tasks, read_tas
 from pytest_sopbench._sessions.file.writer import sealed_session
 from pytest_sopbench._sessions.header import header_from_json
 from pytest_sopbench._sessions.lines import bare
-from pytest_sopbench._sessions.reading.dataframe import BEHIND, columns_before
+from pytest_sopbench._sessions.reading.saved import BEHIND, columns_before
 from pytest_sopbench._settings.project_file import FILES
 from pytest_sopbench.cli import main
 from tests.builders.commands import sopbench

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pytest_sopbench._sessions.reading.planned import planned_records
 from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench._sessions.reading.saved import planned_records
 from pytest_sopbench.cli import main
 
 pytestmark = pytest.mark.usefixtures("lab")

@@ -53,17 +53,6 @@ def test_a_task_of_another_domain_is_not_in_it(make_domain: MakeDomain) -> None:
     assert others[0] not in tasks
 
 
-def test_a_task_is_found_by_its_id(make_domain: MakeDomain) -> None:
-    tasks = rows_of(make_domain())
-
-    assert tasks[1] == tasks.by_id("P2")
-    assert 1 == tasks.position_of("P2")
-    with pytest.raises(KeyError):
-        tasks.by_id("P9")
-    with pytest.raises(KeyError):
-        tasks.position_of("P9")
-
-
 def test_a_task_holds_its_row_typed_and_its_answer_as_written(make_domain: MakeDomain) -> None:
     content = (
         "parcel_id,label,weight,count,parts,fragile,when,route\n"
@@ -109,7 +98,7 @@ def test_what_a_reader_of_many_tasks_needs_comes_without_building_them(
     assert [2, 4] == [tasks.line_at(position) for position in range(2)]
     assert {"route": "south"} == tasks.expected_at(1)
     assert ("x", "y") == tasks.tags_at(0)
-    assert () == tasks.acceptable_at(0)
+    assert () == tasks[0].acceptable
 
 
 def test_a_task_cannot_be_changed_through_an_earlier_one(make_domain: MakeDomain) -> None:
@@ -137,10 +126,11 @@ def test_the_hash_of_a_task_is_that_of_what_it_says(
 ) -> None:
     content = (make_domain() / "data.csv").read_text()
 
-    original = rows_of(make_domain(folder="one")).by_id("P1")
-    changed = rows_of(
-        make_domain({"data.csv": content.replace(before, after)}, folder="two")
-    ).by_id("P1")
+    files = {"data.csv": content.replace(before, after)}
+    original, changed = (
+        next(task for task in rows_of(folder) if task.id == "P1")
+        for folder in (make_domain(folder="one"), make_domain(files, folder="two"))
+    )
 
     assert same is (original.hash == changed.hash)
     assert 16 == len(original.hash)

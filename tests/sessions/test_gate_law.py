@@ -35,8 +35,8 @@ from pytest_sopbench._sessions.header import (
     SessionOptions,
     planned_tasks,
 )
-from pytest_sopbench._sessions.reading.planned import summarized
 from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench._sessions.reading.saved import summarized
 from pytest_sopbench.errors import SessionFileError
 
 DOMAINS = ("claims", "refunds")

@@ -101,19 +101,6 @@ def test_a_work_tree_of_its_own_gives_its_commit(
     assert GitState(commit=head, dirty=False) == git_state(tree)
 
 
-def test_git_is_not_asked_where_there_is_no_repository(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = fake_git(tmp_path, "echo asked > asked.txt", monkeypatch) / "asked.txt"
-
-    git_state(tmp_path)
-    before = asked.exists()
-    (tmp_path / ".git").mkdir()
-    git_state(tmp_path)
-
-    assert (before, asked.exists()) == (False, True)
-
-
 def test_a_machine_without_git_has_no_state(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,8 +26,8 @@ from pytest_sopbench._sessions.header import (
     planned_trials,
     read_session_options,
 )
-from pytest_sopbench._sessions.reading.planned import planned_records
 from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench._sessions.reading.saved import planned_records
 from pytest_sopbench._settings.readers import Shard
 from pytest_sopbench.errors import SessionFileError
 from tests.builders.runs import run

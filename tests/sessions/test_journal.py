@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -263,7 +264,8 @@ def test_a_disk_that_takes_a_part_at_a_time_gets_all_of_it(
 ) -> None:
     write = os.write
     journal = opened(path)
-    monkeypatch.setattr(writer, "_write", lambda fd, data: write(fd, data[:7]))
+    slow = {**vars(os), "write": lambda fd, data: write(fd, data[:7])}
+    monkeypatch.setattr(writer, "os", SimpleNamespace(**slow))
 
     journal.start(key("T_1"))
     end(journal, "T_1")
@@ -287,7 +289,7 @@ def test_what_a_full_disk_has_torn_spoils_nothing_behind_it(
     journal = opened(path)
     end(journal, "T_1")
     with monkeypatch.context() as patch:
-        patch.setattr(writer, "_write", full)
+        patch.setattr(writer, "os", SimpleNamespace(**{**vars(os), "write": full}))
         with pytest.raises(SessionFileError, match="No space left"):
             end(journal, "T_2")
     journal.start(key("T_3"))

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from pytest_sopbench import Outcome, RunRecord
 from pytest_sopbench._core.model.task import RunKey, Share
-from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import CallRecord
-from pytest_sopbench._sessions.file.line_places import run_key, start_from_json, start_to_line
+from pytest_sopbench._sessions.file.line_places import start_from_json, start_to_line
 from pytest_sopbench._sessions.file.writer import slim_from_json, slim_to_line, slimmed
 from pytest_sopbench._sessions.header import (
     DomainHeader,
@@ -71,13 +70,6 @@ def test_a_header(header: SessionHeader) -> None:
 @given(KEYS)
 def test_the_start_of_a_run(key: RunKey) -> None:
     assert key == start_from_json(json.loads(start_to_line(key)))
-
-
-@given(KEYS)
-def test_the_key_of_a_run_is_seen_without_reading_the_line(key: RunKey) -> None:
-    line = to_line(RunRecord(**key._asdict(), outcome=Outcome.CORRECT))
-
-    assert key == run_key(line.encode("ascii"))
 
 
 @given(KEYS, st.sampled_from(Outcome), NAMES, TEXT)

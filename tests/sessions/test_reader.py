@@ -24,8 +24,8 @@ from pytest_sopbench._sessions.commands.resume import read_resumable
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
 from pytest_sopbench._sessions.header import DomainHeader, SessionHeader, header_to_line
 from pytest_sopbench._sessions.lines import bare, sealed, seed_of
-from pytest_sopbench._sessions.reading.planned import planned_records, summaries_of, summarized
 from pytest_sopbench._sessions.reading.reader import read_session, write_baseline
+from pytest_sopbench._sessions.reading.saved import planned_records, summaries_of, summarized
 from pytest_sopbench.errors import SessionFileError
 
 

@@ -14,7 +14,8 @@ from pytest_sopbench._cli.found_domains import domain_option, domains_of
 from pytest_sopbench._core.trajectory.snapshot import read_rules
 from pytest_sopbench._reports.notices import approval_lines, unplaced_lines
 from pytest_sopbench._sessions.folder.paths import file_path
-from pytest_sopbench._sessions.reading.reader import SavedSession, write_baseline
+from pytest_sopbench._sessions.reading.reader import write_baseline
+from pytest_sopbench._sessions.reading.saved import SavedSession
 from pytest_sopbench._sessions.snapshots import Approver, Reason, SnapshotFolder
 from pytest_sopbench._settings.table import SNAPSHOTS
 from pytest_sopbench.errors import SopbenchError

@@ -46,8 +46,7 @@ from pytest_sopbench._sessions.commands.compare import (
     domains_left_out,
 )
 from pytest_sopbench._sessions.commands.gate import ask_gates
-from pytest_sopbench._sessions.reading.planned import planned_records, summaries_of
-from pytest_sopbench._sessions.reading.reader import SavedSession
+from pytest_sopbench._sessions.reading.saved import SavedSession, planned_records, summaries_of
 
 PAIR = 2
 _DAYS = 30

@@ -10,7 +10,7 @@ from pytest_sopbench._core.gates.flaky import flaky_tasks
 from pytest_sopbench._core.gates.quarantine import NO_ENTRIES, TaskEntries
 from pytest_sopbench._loading.quarantine_file import read_tasks_file
 from pytest_sopbench._reports.notices import proposal_lines
-from pytest_sopbench._sessions.reading.reader import SavedSession
+from pytest_sopbench._sessions.reading.saved import SavedSession
 from pytest_sopbench._settings.table import TASKS_FILE
 
 

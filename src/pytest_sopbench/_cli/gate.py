@@ -22,8 +22,7 @@ from pytest_sopbench._sessions.commands.compare import compare_saved
 from pytest_sopbench._sessions.commands.gate import ask_gates
 from pytest_sopbench._sessions.folder.paths import with_time
 from pytest_sopbench._sessions.folder.pointer import not_ended
-from pytest_sopbench._sessions.reading.planned import recorded_gates
-from pytest_sopbench._sessions.reading.reader import SavedSession
+from pytest_sopbench._sessions.reading.saved import SavedSession, recorded_gates
 
 
 @click.command()

@@ -28,7 +28,7 @@ from pytest_sopbench._judge.calibrating import (
     write_calibrations,
     write_cases,
 )
-from pytest_sopbench._sessions.reading.planned import planned_records
+from pytest_sopbench._sessions.reading.saved import planned_records
 
 
 @click.group()

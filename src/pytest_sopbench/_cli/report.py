@@ -30,8 +30,7 @@ from pytest_sopbench._sessions.commands.compare import compare_saved
 from pytest_sopbench._sessions.commands.gate import ask_gates, decide_entries
 from pytest_sopbench._sessions.commands.page import SavedSources, row_places, session_page
 from pytest_sopbench._sessions.file.event_logs import write_pages
-from pytest_sopbench._sessions.reading.planned import recorded_gates, shard_of
-from pytest_sopbench._sessions.reading.reader import SavedSession
+from pytest_sopbench._sessions.reading.saved import SavedSession, recorded_gates, shard_of
 from pytest_sopbench._settings.readers import (
     ANNOTATIONS,
     GITHUB,

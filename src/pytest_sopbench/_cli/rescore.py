@@ -20,7 +20,7 @@ from pytest_sopbench._running.tools.policy_states import with_policy
 from pytest_sopbench._sessions.commands.rescore import rescore_session, scoring_of
 from pytest_sopbench._sessions.file.writer import store_session
 from pytest_sopbench._sessions.header import DomainHeader
-from pytest_sopbench._sessions.reading.planned import summaries_of
+from pytest_sopbench._sessions.reading.saved import summaries_of
 
 
 @click.command()

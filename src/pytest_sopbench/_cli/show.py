@@ -30,8 +30,7 @@ from pytest_sopbench._reports.lists import listed_runs
 from pytest_sopbench._reports.terminal.misses import LIMIT
 from pytest_sopbench._reports.text import measured_text, one_line
 from pytest_sopbench._reports.whole_run import Page, run_lines
-from pytest_sopbench._sessions.reading.planned import planned_records, summaries_of
-from pytest_sopbench._sessions.reading.reader import SavedSession
+from pytest_sopbench._sessions.reading.saved import SavedSession, planned_records, summaries_of
 
 
 @click.command()

@@ -15,8 +15,8 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._reports.text import shell_word
 from pytest_sopbench._reports.whole_run import WholeRun
-from pytest_sopbench._sessions.reading.event_log import kept_log
-from pytest_sopbench._sessions.reading.reader import SavedSession
+from pytest_sopbench._sessions.file.event_logs import kept_log
+from pytest_sopbench._sessions.reading.saved import SavedSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

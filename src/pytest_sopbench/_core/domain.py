@@ -56,9 +56,7 @@ class JudgingRules:
     the procedure, whose own examples are no answer where an agent pastes it. With `document` the
     answer is a JSON document, and there are no `fields`. `world` are the tables that tools change,
     and `state` says how they are judged, where they are. `comparers` says of each field that others
-    compare by what they do so, down to its version. `asked_of_others` are those fields, `private`
-    and `ignored` the names of fields that are masked and not compared: they are asked for with
-    each run, so they are looked for once.
+    compare by what they do so, down to its version.
     """
 
     fields: tuple[OutputField, ...]
@@ -72,17 +70,21 @@ class JudgingRules:
     comparers: Mapping[str, str] = field(default_factory=dict[str, str])
     world: World | None = None
     state: StateRules | None = None
-    asked_of_others: tuple[OutputField, ...] = field(init=False, repr=False, compare=False)
-    private: frozenset[str] = field(init=False, repr=False, compare=False)
-    ignored: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        asked = tuple(one for one in self.fields if one.compare in ASKED_OF_OTHERS)
-        object.__setattr__(self, "asked_of_others", asked)
-        private = frozenset(one.name for one in self.fields if one.private)
-        object.__setattr__(self, "private", private)
-        ignored = tuple(one.name for one in self.fields if one.compare is Compare.IGNORE)
-        object.__setattr__(self, "ignored", ignored)
+    @property
+    def asked_of_others(self) -> tuple[OutputField, ...]:
+        """The fields that others compare."""
+        return tuple(one for one in self.fields if one.compare in ASKED_OF_OTHERS)
+
+    @property
+    def private(self) -> frozenset[str]:
+        """The names of the fields that are masked."""
+        return frozenset(one.name for one in self.fields if one.private)
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """The names of the fields that are not compared."""
+        return tuple(one.name for one in self.fields if one.compare is Compare.IGNORE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -58,7 +58,7 @@ from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
 from pytest_sopbench._loading.domain.layout import Layout
 from pytest_sopbench._loading.domain.rows import TaskRows
-from pytest_sopbench._loading.domain.tools import read_expected_calls
+from pytest_sopbench._loading.domain.tools import read_expected_calls, references
 from pytest_sopbench._loading.files.cells import listed, nearest_few, shown
 from pytest_sopbench._loading.files.document import is_a_file
 from pytest_sopbench._loading.metadata import Described
@@ -114,10 +114,6 @@ class RulePlace:
 
     def output(self, key: str, name: str) -> str:
         return self.known(key, "output field", name, self.columns.outputs)
-
-    def any_column(self, key: str, name: str) -> str:
-        parts = self.columns
-        return self.known(key, "column", name, [*parts.inputs, *parts.results, *parts.outputs])
 
 
 # The conditions of rules, from JSON: what a rule may ask of a task's inputs and tool results.
@@ -190,19 +186,16 @@ def _comparison(model: ConditionModel, key: str, place: RulePlace) -> ValueCondi
     if not bounds:
         place.refuse(key, "compares with nothing", f"add one of {', '.join(Operator)}")
     if Operator.MATCHES in _given(model):
-        _check_pattern(model.matches, f"{key}.matches", place)
+        try:
+            linear_pattern(model.matches)
+        except PatternError as fault:
+            problem = f"{shown(model.matches)} is no regular expression that can be used: {fault}"
+            place.refuse(f"{key}.matches", problem)
     return ValueCondition(
         source=source,
         name=place.column(key, source, model.input or model.result or ""),
         bounds=bounds,
     )
-
-
-def _check_pattern(pattern: str, key: str, place: RulePlace) -> None:
-    try:
-        linear_pattern(pattern)
-    except PatternError as fault:
-        place.refuse(key, f"{shown(pattern)} is no regular expression that can be used: {fault}")
 
 
 def _given(model: ConditionModel) -> set[str]:
@@ -241,7 +234,8 @@ def refuse_shape(fault: ValidationError, place: RulePlace, keys: Collection[str]
     if first["type"] == "extra_forbidden":
         name = str(first["loc"][-1])
         near = difflib.get_close_matches(name, set(keys) - {name}, n=1)
-        place.refuse(key, "unknown key", f"did you mean {near[0]!r}?" if near else _all(keys))
+        known = f"known: {', '.join(sorted(keys))}"
+        place.refuse(key, "unknown key", f"did you mean {near[0]!r}?" if near else known)
     if first["type"] == "missing":
         place.refuse(key, "missing")
     same_place = [error for error in errors if _key(error["loc"]) == key]
@@ -261,10 +255,6 @@ def _problem(errors: Sequence[ErrorDetails]) -> str:
     if "a number" in wanted and "a whole number" in wanted:
         wanted.remove("a whole number")
     return f"must be {' or '.join(wanted)}"
-
-
-def _all(keys: Collection[str]) -> str:
-    return f"known: {', '.join(sorted(keys))}"
 
 
 def _key(parts: Sequence[int | str]) -> str:
@@ -468,13 +458,15 @@ def _origin(model: _Argument, place: RulePlace) -> Origin:
         name = place.output("arguments.equals_expected", model.equals_expected)
         return EqualsExpected(field=name)
     if model.equals_column is not None:
-        column = place.any_column("arguments.equals_column", model.equals_column)
+        parts = place.columns
+        known = [*parts.inputs, *parts.results, *parts.outputs]
+        column = place.known("arguments.equals_column", "column", model.equals_column, known)
         return EqualsColumn(column=column, private=column in place.columns.private)
     return _schema(model.json_schema or {}, place)
 
 
 def _schema(schema: dict[str, JsonValue], place: RulePlace) -> SatisfiesSchema:
-    remote = next(_remote_references(schema), None)
+    remote = next((one for one in references(schema) if one[:1] != "#"), None)
     if remote is not None:
         problem = f"the reference {remote!r} leaves the schema"
         place.refuse("arguments.schema", problem, "nothing is fetched; write it in place")
@@ -484,17 +476,6 @@ def _schema(schema: dict[str, JsonValue], place: RulePlace) -> SatisfiesSchema:
         first = str(fault).partition("\n")[0]
         place.refuse("arguments.schema", f"not a JSON schema: {first}")
     return SatisfiesSchema(schema=schema)
-
-
-def _remote_references(schema: JsonValue) -> Iterator[str]:
-    if isinstance(schema, list):
-        for one in schema:
-            yield from _remote_references(one)
-    if isinstance(schema, dict):
-        for key, value in schema.items():
-            if key in {"$ref", "$dynamicRef"} and isinstance(value, str) and value[:1] != "#":
-                yield value
-            yield from _remote_references(value)
 
 
 def _as_expected(tools: Sequence[str], place: RulePlace) -> AsExpected:
@@ -579,12 +560,6 @@ def _model_of(readers: Readers) -> type[_Rule]:
     return create_model("Rule", __base__=_Rule, **demands)
 
 
-def _keys_of(model: type[_Rule]) -> frozenset[str]:
-    """Return every key that may stand somewhere in a rule."""
-    inside = (reader.keys for reader in READERS.values())
-    return keys_of(model).union(keys_of(ConditionModel), *inside)
-
-
 def read_contract(
     data: object,
     *,
@@ -640,7 +615,9 @@ def _read_rule(raw: object, place: RulePlace) -> Rule:
     try:
         model = shape.model_validate(raw)
     except ValidationError as fault:
-        refuse_shape(fault, place, _keys_of(shape))
+        # Every key that may stand somewhere in a rule.
+        inside = (reader.keys for reader in READERS.values())
+        refuse_shape(fault, place, keys_of(shape).union(keys_of(ConditionModel), *inside))
     given = {kind: value for kind in READERS if (value := getattr(model, kind)) is not None}
     if len(given) != 1:
         found = f"has {' and '.join(given)}" if given else "demands nothing"

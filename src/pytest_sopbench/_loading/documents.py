@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Final, overload
 
@@ -12,7 +12,7 @@ from pytest_sopbench._core.documents.schema import BadSchemaError, DocumentRules
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.domain.layout import ContentHashes, id_text
+from pytest_sopbench._loading.domain.layout import id_text
 from pytest_sopbench._loading.domain.rows import tags_of
 from pytest_sopbench._loading.domain.steps_file import own_steps, steps_as_json
 from pytest_sopbench._loading.domain.tools import TOOL_SPECS_FILE as SPECS_FILE
@@ -21,13 +21,10 @@ from pytest_sopbench._loading.files.document import (
     digest,
     is_a_file,
     lies_inside,
-    not_utf8,
-    parse_json,
     read_json,
-    refuse_endless,
+    read_json_lines,
     text_digest,
     unordered_digest,
-    unreadable,
 )
 from pytest_sopbench._loading.metadata import Described, DocumentMetadata
 from pytest_sopbench.errors import LoadingError, RowError
@@ -52,13 +49,12 @@ class DocumentRow:
 class DocumentRows(Sequence[Task]):
     """The tasks in the order of their rows; each is built anew when it is indexed."""
 
-    __slots__ = ("_domain", "_positions", "path", "rows")
+    __slots__ = ("_domain", "path", "rows")
 
     def __init__(self, domain: str, path: Path, rows: Sequence[DocumentRow]) -> None:
         self.path = path
         self.rows = rows
         self._domain = domain
-        self._positions = {row.id: position for position, row in enumerate(rows)}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -77,21 +73,9 @@ class DocumentRows(Sequence[Task]):
             return tuple(self._task(row) for row in self.rows[index])
         return self._task(self.rows[index])
 
-    def by_id(self, task_id: str) -> Task:
-        """The task of that id, in constant time; `KeyError` where there is none."""
-        return self._task(self.rows[self._positions[task_id]])
-
     def line_at(self, position: int) -> int:
         """The line of the data file on which the row stands, without building the task."""
         return self.rows[position].line
-
-    def expected_at(self, position: int) -> Mapping[str, JsonValue]:
-        """The expected document, without building the task."""
-        return self.rows[position].expected
-
-    def tags_at(self, position: int) -> tuple[str, ...]:
-        """The tags of the task, without building it."""
-        return self.rows[position].tags
 
     def _task(self, row: DocumentRow) -> Task:
         return Task(
@@ -115,8 +99,8 @@ def read_rows(path: Path) -> tuple[DocumentRow, ...]:
     """
     rows: list[DocumentRow] = []
     first: dict[str, int] = {}
-    for line, text in _lines(path):
-        row = _row(path, line, parse_json(text, path, line=line))
+    for line, value in read_json_lines(path):
+        row = _row(path, line, value)
         if row.id in first:
             raise RowError(
                 path,
@@ -130,17 +114,6 @@ def read_rows(path: Path) -> tuple[DocumentRow, ...]:
     if not rows:
         raise LoadingError(path, "the file is empty", hint="write one JSON object per line")
     return tuple(rows)
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    refuse_endless(path)
-    try:
-        with path.open(encoding="utf-8-sig") as stream:
-            yield from ((line, text) for line, text in enumerate(stream, 1) if text.strip())
-    except OSError as fault:
-        raise unreadable(path, fault) from fault
-    except UnicodeDecodeError as fault:
-        raise not_utf8(path) from fault
 
 
 def _row(path: Path, line: int, value: JsonValue) -> DocumentRow:
@@ -222,14 +195,12 @@ def load_document_domain(
         own_steps=steps,
         warnings=(*described.warnings, *(steps.warnings if steps else ()), *notices),
         notices=notices,
-        hashes=ContentHashes(
-            {
-                "sop": text_digest(sop) if steps is None else digest(steps_as_json(sop, steps)),
-                "specs": digest([]),
-                "tools": digest(hashed),
-            },
-            data=partial(_data_hash, rows),
-        ),
+        hashes={
+            "sop": text_digest(sop) if steps is None else digest(steps_as_json(sop, steps)),
+            "specs": digest([]),
+            "tools": digest(hashed),
+            "data": unordered_digest([row.id, row.inputs, row.expected] for row in rows),
+        },
     )
 
 
@@ -294,21 +265,15 @@ def _broken(rules: DocumentRules, rows: Sequence[DocumentRow]) -> Iterator[str]:
 
     What they break at ignored paths alone is nothing that an answer has to repeat.
     """
-    broken = [(row, found) for row in rows if (found := _at_compared(rules, row.expected))]
+    broken: list[tuple[DocumentRow, Violation]] = []
+    for row in rows:
+        violations = rules.validator.violations(row.expected)
+        compared = (one for one in violations if not rules.ignored_patterns.match(one.about))
+        broken += [(row, one) for one in islice(compared, 1)]
     if broken:
-        row, violations = broken[0]
-        first = violations[0]
+        row, first = broken[0]
         yield (
             f"{len(broken)} of {len(rows)} expected answers break {rules.schema_name}, so no"
             f" answer can match them: {FILE_NAME}, row {row.line}, task {row.id}:"
             f" {first.place} breaks {first.keyword} {first.demand}: {first.value}"
         )
-
-
-def _at_compared(rules: DocumentRules, expected: Mapping[str, JsonValue]) -> Sequence[Violation]:
-    violations = rules.validator.violations(expected)
-    return [one for one in violations if not rules.ignored_patterns.match(one.about)]
-
-
-def _data_hash(rows: Sequence[DocumentRow]) -> str:
-    return unordered_digest([row.id, row.inputs, row.expected] for row in rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 
 from pytest_sopbench._core.domain import Domain
@@ -14,7 +13,7 @@ from pytest_sopbench._core.steps.approving import Decisions, Scripted
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.contract import domain_contract, domain_expected_calls
 from pytest_sopbench._loading.documents import load_document_domain
-from pytest_sopbench._loading.domain.layout import ContentHashes, Layout, lay_out, task_ids
+from pytest_sopbench._loading.domain.layout import Layout, lay_out, task_ids
 from pytest_sopbench._loading.domain.lookup_tools import lookup_tools, unserved
 from pytest_sopbench._loading.domain.outputs import (
     answers_left_empty,
@@ -167,14 +166,12 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
             *notices,
         ),
         notices=notices,
-        hashes=ContentHashes(
-            {
-                "sop": text_digest(sop) if steps is None else digest(steps_as_json(sop, steps)),
-                "specs": _specs_hash(specs),
-                "tools": tools_hash,
-            },
-            data=partial(_data_hash, table, tables),
-        ),
+        hashes={
+            "sop": text_digest(sop) if steps is None else digest(steps_as_json(sop, steps)),
+            "specs": digest([[one.name, one.description, one.parameters] for one in specs]),
+            "tools": tools_hash,
+            "data": _data_hash(table, tables),
+        },
     )
 
 
@@ -279,10 +276,6 @@ def _tool_warnings(
     specs: tuple[ToolSpec, ...], missing: str, others: Path | McpServer | None
 ) -> tuple[str, ...]:
     return (missing,) if specs and missing and others is None else ()
-
-
-def _specs_hash(specs: tuple[ToolSpec, ...]) -> str:
-    return digest([[spec.name, spec.description, spec.parameters] for spec in specs])
 
 
 def _tools_hash(

@@ -6,18 +6,24 @@ import json
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
-from inspect import get_annotations
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, NoReturn, Self, TypeAlias, cast
+from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
-from pydantic_core import ErrorDetails, PydanticCustomError, SchemaValidator, ValidationError
-from pydantic_core import core_schema as cs
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationError,
+)
+from pydantic import JsonValue as Json
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from pytest_sopbench._core.documents.schema import Role
 from pytest_sopbench._core.model.task import Compare, FieldType
-from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.cells import (
     NAME_RULE,
     SHOWN,
@@ -29,34 +35,10 @@ from pytest_sopbench._loading.files.cells import (
 from pytest_sopbench._loading.files.document import read_json, read_toml, unreadable
 from pytest_sopbench.errors import LoadingError
 
-# How the types of the keys of metadata are read: one word of an annotation, one schema.
-
-DomainName: TypeAlias = str
-FileName: TypeAlias = str
-Finite: TypeAlias = JsonValue
-AtLeastZero: TypeAlias = float
-Share: TypeAlias = float
-Flag: TypeAlias = bool
-
-Names: TypeAlias = list[str]
-"""Names of columns, each once."""
-
-Texts: TypeAlias = list[str]
-"""Texts, of which some may be the same."""
-
-SomeNames: TypeAlias = list[str]
-"""The same, at least one."""
-
-Pairs: TypeAlias = dict[str, str]
-"""Names with the name that each stands for; a list where the two are the same."""
+# How the values of keys are read; each alias is what a key may hold.
 
 DeclaredType: TypeAlias = Literal["text", "number", "boolean", "list"]
 """What `types` may say of a column; the words are those of `ColumnType`."""
-
-Missing: TypeAlias = Literal["error", "null"]
-NotFound: TypeAlias = Literal["error", "empty"]
-Grouping: TypeAlias = Literal["", ",", ".", " ", "'"]
-DecimalSign: TypeAlias = Literal[".", ","]
 
 
 def _names_a_domain(name: str) -> str:
@@ -102,7 +84,7 @@ def _pairs(value: object) -> object:
     return {name: name for name in _once_each(cast("list[str]", value))}
 
 
-def _finite(value: JsonValue) -> JsonValue:
+def _finite(value: Json) -> Json:
     try:
         json.dumps(value, allow_nan=False)
     except ValueError as fault:
@@ -112,219 +94,31 @@ def _finite(value: JsonValue) -> JsonValue:
     return value
 
 
-def _kind_of(value: object) -> str:
-    """Return by which type of JSON a value is read; a type of its own counts as the one below."""
-    exact = type(value).__name__
-    return exact if exact in _JSON else _below(value) or exact
+Flag: TypeAlias = Annotated[bool, Strict()]
+DomainName: TypeAlias = Annotated[str, AfterValidator(_names_a_domain)]
+FileName: TypeAlias = Annotated[str, AfterValidator(_names_a_file)]
+AtLeastZero: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Finite: TypeAlias = Annotated[Json, AfterValidator(_finite)]
+
+Names: TypeAlias = Annotated[list[str], AfterValidator(_once_each)]
+"""Names of columns, each once."""
+
+SomeNames: TypeAlias = Annotated[Names, AfterValidator(_some)]
+"""The same, at least one."""
+
+Pairs: TypeAlias = Annotated[dict[str, str], BeforeValidator(_pairs)]
+"""Names with the name that each stands for; a list if the two are the same."""
 
 
-def _below(value: object) -> str:
-    kinds = (int, float, str, list, dict)
-    return next((kind.__name__ for kind in kinds if isinstance(value, kind)), "")
+class Shape(BaseModel):
+    """A JSON object whose unknown keys are kept, so that they can be warned of."""
 
-
-_TEXT: Final = cs.str_schema()
-_NAMES: Final = cs.no_info_after_validator_function(_once_each, cs.list_schema(_TEXT))
-_TEXTS_BY_NAME: Final = cs.dict_schema(_TEXT, _TEXT)
-_VALUE: Final = cs.definition_reference_schema("json-value")
-_DECLARED: Final = cs.literal_schema(["text", "number", "boolean", "list"])
-_JSON: Final[dict[str, cs.CoreSchema]] = {
-    "list": cs.list_schema(_VALUE),
-    "dict": cs.dict_schema(_TEXT, _VALUE),
-    "str": _TEXT,
-    "bool": cs.bool_schema(),
-    "int": cs.int_schema(),
-    "float": cs.float_schema(),
-    "NoneType": cs.none_schema(),
-}
-
-JSON_VALUE: Final = cs.tagged_union_schema(
-    _JSON,
-    _kind_of,
-    custom_error_type="invalid-json-value",
-    custom_error_message="input was not a valid JSON value",
-    ref="json-value",
-)
-"""What every other schema refers to as a value of JSON."""
-
-
-def _enum(kind: type[FieldType | Compare | Role]) -> cs.CoreSchema:
-    return cs.enum_schema(kind, list(kind), sub_type="str")
-
-
-WORDS: Final[dict[str, cs.CoreSchema]] = {
-    "str": _TEXT,
-    "str | None": cs.nullable_schema(_TEXT),
-    "Flag": cs.bool_schema(strict=True),
-    "DomainName": cs.no_info_after_validator_function(_names_a_domain, _TEXT),
-    "FileName": cs.no_info_after_validator_function(_names_a_file, _TEXT),
-    "Texts": cs.list_schema(_TEXT),
-    "Names": _NAMES,
-    "dict[str, Names]": cs.dict_schema(_TEXT, _NAMES),
-    "Names | None": cs.nullable_schema(_NAMES),
-    "SomeNames": cs.no_info_after_validator_function(_some, _NAMES),
-    "Pairs": cs.no_info_before_validator_function(_pairs, _TEXTS_BY_NAME),
-    "dict[str, str]": _TEXTS_BY_NAME,
-    "dict[str, DeclaredType]": cs.dict_schema(_TEXT, _DECLARED),
-    "dict[str, Role]": cs.dict_schema(_TEXT, _enum(Role)),
-    "FieldType | None": cs.nullable_schema(_enum(FieldType)),
-    "Compare": _enum(Compare),
-    "AtLeastZero": cs.float_schema(ge=0, allow_inf_nan=False),
-    "Share | None": cs.nullable_schema(cs.float_schema(ge=0, le=1, allow_inf_nan=False)),
-    "Grouping": cs.literal_schema(["", ",", ".", " ", "'"]),
-    "DecimalSign | None": cs.nullable_schema(cs.literal_schema([".", ","])),
-    "Missing": cs.literal_schema(["error", "null"]),
-    "NotFound": cs.literal_schema(["error", "empty"]),
-    "JsonValue": _VALUE,
-    "Finite": cs.no_info_after_validator_function(_finite, _VALUE),
-}
-"""How a key is read, by the annotation that it has in its shape."""
-
-
-# A JSON object with keys of its own, read by pydantic's core alone.
-#
-# The models of `pydantic` itself are built at import, which costs a session more than all that it
-# reads with them. Here a class names the type of each key, and a table says how a type is read.
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """How one key is read; what is needed has no default."""
-
-    schema: cs.CoreSchema
-    needed: bool
-    default: Any = None
-    alias: str | None = None
-
-    @property
-    def field(self) -> cs.ModelField:
-        # A default that can be changed is copied for each object.
-        schema = self.schema
-        if not self.needed:
-            schema = cs.with_default_schema(schema, default=self.default)
-        return cs.model_field(schema, validation_alias=self.alias)
-
-
-class Shape:
-    """A JSON object whose unknown keys are kept, so that they can be warned of.
-
-    A subclass annotates its keys, each with one of `WORDS`. A value in the class is the default of
-    a key, and a key without one is needed. `spelled` holds keys that are no names of Python.
-    """
-
-    # As pydantic's core fills them.
-    __slots__ = (
-        "__dict__",
-        "__pydantic_extra__",
-        "__pydantic_fields_set__",
-        "__pydantic_private__",
-    )
-    __pydantic_extra__: dict[str, Any] | None
-    __pydantic_fields_set__: set[str]
-
-    spelled: ClassVar[Mapping[str, str]] = {}
-    model_fields: ClassVar[Mapping[str, Key]] = {}
-
-    def __init_subclass__(cls) -> None:
-        own: Mapping[str, str] = get_annotations(cls)
-        keys = {name: word for name, word in own.items() if not word.startswith("ClassVar")}
-        found = {
-            name: Key(
-                schema=WORDS[word],
-                needed=name not in cls.__dict__,
-                default=cls.__dict__.get(name),
-                alias=cls.spelled.get(name),
-            )
-            for name, word in keys.items()
-        }
-        cls.model_fields = {**cls.model_fields, **found}
-
-    @classmethod
-    def model_validate(cls, content: object) -> Self:
-        """Read an object.
-
-        Raises:
-            pydantic_core.ValidationError: a key is missing, or its value is of another type.
-        """
-        found: Self = _validator(cls).validate_python(content)
-        return found
-
-    @classmethod
-    def core_schema(cls) -> cs.CoreSchema:
-        """Return how pydantic's core reads an object of this shape."""
-        fields = {name: key.field for name, key in cls.model_fields.items()}
-        return cs.model_schema(
-            cls,
-            cs.model_fields_schema(fields, model_name=cls.__name__),
-            config=cs.CoreConfig(
-                title=cls.__name__, extra_fields_behavior="allow", coerce_numbers_to_str=True
-            ),
-        )
-
-    @property
-    def model_extra(self) -> Mapping[str, Any]:
-        """The keys that the shape does not have."""
-        extra: Mapping[str, Any] | None = self.__pydantic_extra__
-        return extra or {}
-
-    @property
-    def model_fields_set(self) -> frozenset[str]:
-        """The keys that were given."""
-        return frozenset(self.__pydantic_fields_set__)
+    model_config = ConfigDict(extra="allow", frozen=True, coerce_numbers_to_str=True)
 
     def told(self) -> dict[str, object]:
         """Return what was given and is not the default, as JSON."""
-        given = {
-            name: _as_json(value)
-            for name, value in self.__dict__.items()
-            if name in self.__pydantic_fields_set__ and value != self.model_fields[name].default
-        }
-        return given | {name: _as_json(value) for name, value in self.model_extra.items()}
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        msg = f"{type(self).__name__} is frozen: {name} cannot be set"
-        raise AttributeError(msg)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Shape) or type(other) is not type(self):
-            return NotImplemented
-        return (self.__dict__, self.model_extra) == (other.__dict__, other.model_extra)
-
-    def __hash__(self) -> int:
-        return hash(type(self))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.__dict__!r})"
-
-
-_VALIDATORS: Final[dict[type[Shape], SchemaValidator]] = {}
-
-
-def by_name(shape: type[Shape]) -> cs.CoreSchema:
-    """Return how an object is read that has an object of this shape by each name."""
-    return cs.dict_schema(cs.str_schema(), shape.core_schema())
-
-
-def _validator(shape: type[Shape]) -> SchemaValidator:
-    if shape not in _VALIDATORS:
-        schema = cs.definitions_schema(shape.core_schema(), [JSON_VALUE])
-        _VALIDATORS[shape] = SchemaValidator(schema)
-    return _VALIDATORS[shape]
-
-
-def _as_json(value: object) -> object:
-    match value:
-        case Shape():
-            return value.told()
-        case Mapping():
-            items = cast("Mapping[str, object]", value).items()
-            return {name: _as_json(inner) for name, inner in items}
-        case list():
-            return [_as_json(inner) for inner in cast("list[object]", value)]
-        case Enum():
-            return value.value
-        case _:
-            return value
+        return self.model_dump(mode="json", exclude_unset=True, exclude_defaults=True)
 
 
 NO_NAMES: Final[list[str]] = []
@@ -346,8 +140,8 @@ class OutputShape(Shape):
     may_be_empty: Flag = False
     compare: Compare = Compare.EXACT
     units: Names = NO_NAMES
-    grouping: Grouping = ""
-    decimal: DecimalSign | None = None
+    grouping: Literal["", ",", ".", " ", "'"] = ""
+    decimal: Literal[".", ","] | None = None
     formats: Names = NO_NAMES
     key: str = ""
     ignored_paths: Names = NO_NAMES
@@ -356,9 +150,6 @@ class OutputShape(Shape):
     rubric: str = ""
     rubric_file: str | None = None
     at_least: Share | None = None
-
-
-WORDS["dict[str, OutputShape]"] = by_name(OutputShape)
 
 
 class TableShape(Shape):
@@ -373,9 +164,6 @@ class TableShape(Shape):
     types: dict[str, DeclaredType] = NOTHING
 
 
-WORDS["dict[str, TableShape]"] = by_name(TableShape)
-
-
 class LookupShape(Shape):
     """One tool of `tools`: it serves columns of the task's own row, or a constant `result`.
 
@@ -383,32 +171,27 @@ class LookupShape(Shape):
     `search`, `insert`, `update` and `transition` name a table of the world.
     """
 
-    spelled: ClassVar[Mapping[str, str]] = {"from_": "from"}
-
     key: Pairs = NOTHING
     check: Pairs = NOTHING
     returns: Names = NO_NAMES
     value: str | None = None
-    missing: Missing = "error"
+    missing: Literal["error", "null"] = "error"
     result: Finite = None
     table: str | None = None
     many: Flag = False
-    not_found: NotFound = "error"
+    not_found: Literal["error", "empty"] = "error"
     search: str | None = None
     insert: str | None = None
     update: str | None = None
     transition: str | None = None
-    where: JsonValue = None
+    where: Json = None
     order_by: Names = NO_NAMES
-    set: JsonValue = None
+    set: Json = None
     column: str = ""
-    from_: JsonValue = None
-    to: JsonValue = None
-    requires: JsonValue = None
+    from_: Json = Field(None, alias="from")
+    to: Json = None
+    requires: Json = None
     error: str = ""
-
-
-WORDS["dict[str, LookupShape]"] = by_name(LookupShape)
 
 
 class McpShape(Shape):
@@ -417,13 +200,10 @@ class McpShape(Shape):
     A value `env:NAME` is read from the environment when the server is started or asked.
     """
 
-    command: Texts = NO_NAMES
+    command: list[str] = NO_NAMES
     url: str = ""
     env: dict[str, str] = NOTHING
     headers: dict[str, str] = NOTHING
-
-
-WORDS["McpShape | None"] = cs.nullable_schema(McpShape.core_schema())
 
 
 class Metadata(Shape):
@@ -463,8 +243,8 @@ class Metadata(Shape):
     types: dict[str, DeclaredType] = NOTHING
     distractors: Names = NO_NAMES
     reject_bad_arguments: Flag = False
-    contract: JsonValue = None
-    audit: JsonValue = None
+    contract: Json = None
+    audit: Json = None
 
 
 class DocumentMetadata(Metadata):
@@ -475,14 +255,12 @@ class DocumentMetadata(Metadata):
     dotted paths, which fit at any depth. Domains of the same `class` are summed.
     """
 
-    spelled: ClassVar[Mapping[str, str]] = {"domain_class": "class"}
-
     output_columns: Names = NO_NAMES
     output_schema: FileName
     ignored_paths: Names = NO_NAMES
     ordered_paths: Names = NO_NAMES
     roles: dict[str, Role] = NOTHING
-    domain_class: str = ""
+    domain_class: str = Field("", alias="class")
 
 
 DOCUMENT_KEYS = frozenset({"output_schema", "ignored_paths", "ordered_paths", "roles", "class"})
@@ -607,7 +385,7 @@ def _unknown(metadata: Metadata) -> Iterator[tuple[str, str, Shape]]:
         for name, shape in shapes.items():
             yield from ((f"{part}.{name}.", key, shape) for key in shape.model_extra or {})
     if metadata.mcp is not None:
-        yield from (("mcp.", key, metadata.mcp) for key in metadata.mcp.model_extra)
+        yield from (("mcp.", key, metadata.mcp) for key in metadata.mcp.model_extra or {})
 
 
 def _meant(key: str, shape: Shape) -> str:

@@ -145,10 +145,6 @@ class LibraryPrices:
         providers: Any = import_module(f"{_MODULE}.data").providers
         # A model has one price, or a list of those that hold from some day on.
         prices: list[Any] = [model.prices for one in providers for model in one.models]
-        dated = [one for some in prices for one in _as_list(some)]
+        dated = [one for some in prices for one in ([*some] if hasattr(some, "__iter__") else [])]
         days = [getattr(one.constraint, "start_date", None) for one in dated]
         return [day for day in days if isinstance(day, date)]
-
-
-def _as_list(value: Any) -> list[Any]:
-    return [*value] if hasattr(value, "__iter__") else []

@@ -22,7 +22,7 @@ from pytest_sopbench._loading.domain.layout import id_text
 from pytest_sopbench._loading.files.cells import did_you_mean, listed
 from pytest_sopbench._loading.files.document import (
     is_a_file,
-    parse_json,
+    read_json_lines,
     read_text,
     refuse_links_out,
 )
@@ -108,10 +108,7 @@ def _read(path: Path, domain: Domain) -> Mapping[str, Replacement]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, JsonValue]]]:
-    for line, text in enumerate(read_text(path).split("\n"), 1):
-        if not text.strip():
-            continue
-        value = parse_json(text, path, line=line)
+    for line, value in read_json_lines(path):
         if not isinstance(value, Mapping):
             raise RowError(path, "not a JSON object with keys", row=line)
         for key in value:

@@ -55,8 +55,6 @@ def git_state(folder: Path, *, time_limit: float = TIME_LIMIT) -> GitState | Non
 
     `None` where there is no repository, no commit, no git, or no reply in time; never raises.
     """
-    if not _has_repository(folder):
-        return None
     command = ["git", "status", "--porcelain=v2", "--branch"]
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command, found on PATH as any git call is
@@ -76,15 +74,6 @@ def git_state(folder: Path, *, time_limit: float = TIME_LIMIT) -> GitState | Non
     if done.returncode or not commit or commit == "(initial)":
         return None
     return GitState(commit=commit, dirty=any(not line.startswith("#") for line in lines))
-
-
-def _has_repository(folder: Path) -> bool:
-    """Tell whether git would find one; to ask git itself costs a process."""
-    if "GIT_DIR" in os.environ:
-        return True
-    start = folder.resolve()
-    # Not of `pathlib`, which raises where a folder above may not be read.
-    return any(os.path.exists(above / ".git") for above in (start, *start.parents))  # noqa: PTH110
 
 
 # The options in the header of a saved session. On disk they are an object of names.
@@ -232,7 +221,6 @@ def _parts(value: Any) -> Mapping[str, Any]:
     return told
 
 
-# Taken at import: an agent may put others into their place, also into those that JSON calls.
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=_parts).encode
 
 SCHEMA = 1
@@ -437,7 +425,8 @@ def setups_of(header: SessionHeader) -> Mapping[str, Setup]:
 
 
 def _setup(told: Mapping[str, JsonValue], hashes: Mapping[str, JsonValue], name: str) -> Setup:
-    said = _setup_object(told, name)
+    found = told.get(name)
+    said: Mapping[str, JsonValue] = found if isinstance(found, Mapping) else {}
     settings = said.get("settings")
     return Setup(
         agent=_text(said, "agent"),
@@ -448,11 +437,6 @@ def _setup(told: Mapping[str, JsonValue], hashes: Mapping[str, JsonValue], name:
         if isinstance(settings, Mapping)
         else None,
     )
-
-
-def _setup_object(held: Mapping[str, JsonValue], name: str) -> Mapping[str, JsonValue]:
-    found = held.get(name)
-    return found if isinstance(found, Mapping) else {}
 
 
 def _text(held: Mapping[str, JsonValue], name: str) -> str:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -39,7 +39,6 @@ from .lines import (
 # then its journal has them: a line as a run begins, another as it ends. The journals of a session
 # lie in a folder beside its file, one per process, and go when the session is whole.
 
-# Taken at import: an agent may put others into their place, also into those that JSON calls.
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 JOURNALS = ".journals"
@@ -151,61 +150,48 @@ class Journal:
             self._torn = False
 
 
-class _Reading:
-    """A journal as far as it was read."""
-
-    def __init__(self) -> None:
-        self.begun: dict[RunKey, None] = {}
-        self.finished: dict[RunKey, FinishedRun] = {}
-        self._parts: dict[RunKey, dict[str, Any]] = {}
-
-    def take(self, line: bytes) -> None:
-        """Take one line, given without its end.
-
-        Raises:
-            ValueError: it is damaged.
-        """
-        # A line that was edited by hand counts no more without its checksum than with a wrong one.
-        if not is_intact(line):
-            raise ValueError(CHANGED)
-        line = bare(line)
-        data = cast("dict[str, Any]", read_json(line))
-        kind: str = data.pop("type")
-        check_shape(kind, data)
-        if kind == "start":
-            self.begun[start_from_json(data)] = None
-        elif kind in {"trace", "events"}:
-            key = RunKey.read(data)
-            part = trace_of_events(data[kind]) if kind == "trace" else data[kind]
-            self._parts.setdefault(key, {})[kind] = part
-        elif kind == "run":
-            record = record_from_json(data)
-            left = self._parts.pop(record.key, {})
-            text = line.decode("ascii")
-            self.finished[record.key] = FinishedRun(line=text, record=record, **left)
-        else:
-            msg = "a line of an unknown kind"
-            raise ValueError(msg)
-
-
 def read_journal(path: Path) -> ReadJournal:
     """Read what a process left; a line that was cut short is passed over, a damaged one counted.
 
     Raises:
         SessionFileError: the file cannot be read.
     """
-    reading = _Reading()
+    begun: dict[RunKey, None] = {}
+    finished: dict[RunKey, FinishedRun] = {}
+    # The trace and the event log of a run stand before its line.
+    parts: dict[RunKey, dict[str, Any]] = {}
     damaged: list[int] = []
-    for number, line in _lines(path):
+    for number, sealed_line in _lines(path):
         try:
-            reading.take(line)
+            # A line that was edited by hand counts no more without its checksum than with a wrong
+            # one.
+            if not is_intact(sealed_line):
+                raise ValueError(CHANGED)  # noqa: TRY301 - counted below
+            line = bare(sealed_line)
+            data = cast("dict[str, Any]", read_json(line))
+            kind: str = data.pop("type")
+            check_shape(kind, data)
+            if kind == "start":
+                begun[start_from_json(data)] = None
+            elif kind in {"trace", "events"}:
+                part = trace_of_events(data[kind]) if kind == "trace" else data[kind]
+                parts.setdefault(RunKey.read(data), {})[kind] = part
+            elif kind == "run":
+                record = record_from_json(data)
+                left = parts.pop(record.key, {})
+                text = line.decode("ascii")
+                finished[record.key] = FinishedRun(line=text, record=record, **left)
+            else:
+                damaged.append(number)
         except (KeyError, TypeError, ValueError, RecursionError):
             damaged.append(number)
-    problems = [_skipped(path, damaged)] if damaged else []
+    more = ", ..." if len(damaged) > SHOWN else ""
+    lines = f"{'lines' if len(damaged) > 1 else 'line'} {', '.join(map(str, damaged[:SHOWN]))}"
+    problem = f"{path}: {len(damaged)} damaged ({lines}{more}), passed over; the others count"
     return ReadJournal(
-        finished=reading.finished,
-        unfinished=tuple(key for key in reading.begun if key not in reading.finished),
-        problems=tuple(problems),
+        finished=finished,
+        unfinished=tuple(key for key in begun if key not in finished),
+        problems=(problem,) if damaged else (),
     )
 
 
@@ -235,12 +221,6 @@ def _part(kind: str, key: RunKey, value: object) -> bytes:
     return sealed(_encode(data))
 
 
-def _skipped(path: Path, damaged: Sequence[int]) -> str:
-    more = ", ..." if len(damaged) > SHOWN else ""
-    lines = f"{'lines' if len(damaged) > 1 else 'line'} {', '.join(map(str, damaged[:SHOWN]))}"
-    return f"{path}: {len(damaged)} damaged ({lines}{more}), passed over; the others count"
-
-
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that have an end, with their numbers."""
     try:
@@ -265,9 +245,6 @@ def _refused(path: Path, fault: Exception) -> SessionFileError:
 
 DEATHS = ".dead"
 
-# Our own, since an agent may put others in their place.
-_dumps, _loads = json.dumps, json.loads
-
 
 def record_worker_death(folder: Path, worker: str, condemned: RunKey | None) -> None:
     """Tell that a worker died; `condemned` is the run that ended it, where only one can have.
@@ -277,7 +254,7 @@ def record_worker_death(folder: Path, worker: str, condemned: RunKey | None) -> 
     """
     # Whole, or not there: a worker may look at any moment.
     with replace_file(folder / f"{worker}{DEATHS}") as file:
-        file.write(_dumps(condemned).encode("ascii"))
+        file.write(json.dumps(condemned).encode("ascii"))
 
 
 class DeadWorkerRuns:
@@ -311,7 +288,7 @@ class DeadWorkerRuns:
 
     def _take(self, worker: str) -> None:
         try:
-            condemned = _loads((self._folder / f"{worker}{DEATHS}").read_text("ascii"))
+            condemned = json.loads((self._folder / f"{worker}{DEATHS}").read_text("ascii"))
         except (OSError, ValueError) as fault:
             msg = f"{self._folder}: the mark of {worker} cannot be read: {fault}"
             raise SessionFileError(msg) from fault

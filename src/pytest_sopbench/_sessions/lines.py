@@ -106,9 +106,6 @@ def some_runs(keys: Sequence[RunKey], shown: int = 3) -> str:
 
 # A line of JSON, read as fast as it can be.
 
-# Taken at import: an agent may put another function into its place.
-_loads = json.loads
-
 
 def read_json(line: bytes) -> object:
     """Read a line of JSON: by the parser of pydantic, which takes half the time, where it can.
@@ -120,7 +117,7 @@ def read_json(line: bytes) -> object:
         return from_json(line, allow_inf_nan=False)
     except ValueError:
         # It refuses what json takes, such as half of a surrogate pair; the reason is json's.
-        return _loads(line, parse_constant=_refuse)
+        return json.loads(line, parse_constant=_refuse)
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -197,10 +197,6 @@ def shown_task(path: Path) -> str:
     return unquote(path.name.removesuffix(SUFFIX))
 
 
-def text_hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
 def write_whole(path: Path, text: str) -> None:
     """Write a file aside and rename it, so that nobody ever reads half of it.
 
@@ -346,5 +342,5 @@ def _approval(record: RunRecord, header: SessionHeader, reason: Reason, text: st
         agent=record.agent or header.agent,
         session=reason.session,
         commit=header.git.commit if header.git else "",
-        snapshot=text_hash(text),
+        snapshot=hashlib.sha256(text.encode()).hexdigest()[:16],
     )

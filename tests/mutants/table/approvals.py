@@ -28,8 +28,8 @@ MUTANTS = (
     Mutant(
         "snapshots/cut-arguments-are-approved",
         "record_refusal",
-        "    if not why and any(map(_is_cut, kept)):",
-        "    if why and any(map(_is_cut, kept)):",
+        "    if not why and any(map(is_cut, kept)):",
+        "    if why and any(map(is_cut, kept)):",
         ("core/test_traces.py",),
         "The hash of a long argument is approved instead of the argument.",
     ),

@@ -72,11 +72,6 @@ class Leaderboard:
     standings: tuple[Standing, ...]
     differences: tuple[Difference, ...] = ()
 
-    @property
-    def has_same_tasks(self) -> bool:
-        """Whether all agents were to run the same tasks, so that their rates can be compared."""
-        return all(one.why != OTHER_TASKS for one in self.differences)
-
 
 def leaderboard_of(
     groups: Mapping[GroupKey, Summary],

@@ -408,9 +408,6 @@ class Role(StrEnum):
     TEXT = "text"
 
 
-NO_ROLES: Final[Mapping[str, Role]] = {}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentRules:
     """How the answers of one tool-less domain are judged.

@@ -206,7 +206,6 @@ _RETYPED: Final = str.maketrans(
 )
 """Quotation marks, which models write as the plain ones of a keyboard."""
 
-# Taken at import: an agent may put others into the places that JSON calls.
 _TEXT: Final = json.JSONEncoder(indent=1, sort_keys=True, ensure_ascii=False).encode
 
 _COMPARER_RETURNS: Final = "a comparer returns a Match, a bool, or a float from 0 to 1"

@@ -129,9 +129,6 @@ Key = tuple[str, Hashable]
 
 EMPTY: Final[Key] = ("empty", None)
 
-# Taken at import: an agent may put another function into its place.
-_dumps = json.dumps
-
 TRUE_WORDS: Final = frozenset({"true", "yes", "1"})
 FALSE_WORDS: Final = frozenset({"false", "no", "0"})
 
@@ -208,7 +205,7 @@ def _numbers_in(value: JsonValue) -> Iterator[Decimal]:
 
 def written(value: JsonValue) -> str:
     """Write a value as text, as JSON does."""
-    return value if isinstance(value, str) else _dumps(value, sort_keys=True)
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 def read_boolean(value: JsonValue) -> bool | None:
@@ -399,7 +396,7 @@ class FieldNames:
     `each` are the names with their folded spelling, and `pattern` matches any of them.
     """
 
-    __slots__ = ("_by_spelling", "_spelled", "all", "each", "folded", "pattern")
+    __slots__ = ("_by_spelling", "all", "each", "folded", "pattern")
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.all = names
@@ -407,17 +404,12 @@ class FieldNames:
         self.folded = frozenset(folded for _, folded in self.each)
         self._by_spelling = {folded: name for name, folded in reversed(self.each)}
         self.pattern = "|".join(name_pattern(name) for name in sorted(names, key=len, reverse=True))
-        self._spelled = re.compile(self.pattern, re.IGNORECASE)
 
     def field_of(self, name: str) -> str | None:
         return self._by_spelling.get(fold(name))
 
     def any_in(self, mapping: Mapping[str, JsonValue]) -> bool:
         return any(self.field_of(key) is not None for key in mapping)
-
-    def may_occur(self, text: str) -> bool:
-        """Whether a key of these names can stand in a text; keys may be written as escapes."""
-        return "\\u" in text or "\\x" in text or self._spelled.search(text) is not None
 
     def split(
         self, mapping: Mapping[str, JsonValue]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from dataclasses import field as default
 from math import lcm, sqrt
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from pytest_sopbench._core.contract.demands import RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
@@ -121,8 +121,22 @@ MONEY_DIGITS = 9
 """Decimals that sums of money keep, so that the order of adding leaves no trace."""
 
 
+class Counts:
+    """Counts that add member by member: numbers, tables of numbers, and counts of their own."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Self) -> Self:
+        sums: dict[str, Any] = {}
+        for name in self.__dataclass_fields__:  # type: ignore[attr-defined] # of each subclass
+            one, another = getattr(self, name), getattr(other, name)
+            is_table = isinstance(one, Mapping)
+            sums[name] = added(one, another) if is_table else one + another
+        return type(self)(**sums)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCounts:
+class ToolCounts(Counts):
     """The calls of one tool: all, those that were bad, and good ones in which the tool failed."""
 
     calls: int = 0
@@ -134,16 +148,9 @@ class ToolCounts:
         """1 - bad / calls; `None` without a call."""
         return ratio(self.calls - self.bad, self.calls)
 
-    def __add__(self, other: ToolCounts) -> ToolCounts:
-        return ToolCounts(
-            calls=self.calls + other.calls,
-            bad=self.bad + other.bad,
-            failed=self.failed + other.failed,
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunCounts:
+class RunCounts(Counts):
     """Runs of one kind: planned, completed and correct."""
 
     runs: int = 0
@@ -154,16 +161,9 @@ class RunCounts:
     def tsr(self) -> float | None:
         return ratio(self.correct, self.runs)
 
-    def __add__(self, other: RunCounts) -> RunCounts:
-        return RunCounts(
-            runs=self.runs + other.runs,
-            completed=self.completed + other.completed,
-            correct=self.correct + other.correct,
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Amount:
+class Amount(Counts):
     """A sum over the runs that told it, and how many these were; unknown is not 0."""
 
     total: float = 0
@@ -179,7 +179,7 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnneededCounts:
+class UnneededCounts(Counts):
     """Calls of the runs whose task has expected calls, and those to tools that none of these name.
 
     `affected` are the runs with at least one such call, and `by_tool` counts the calls of each.
@@ -204,17 +204,9 @@ class UnneededCounts:
         """Runs with at least one unneeded call / runs."""
         return ratio(self.affected, self.runs)
 
-    def __add__(self, other: UnneededCounts) -> UnneededCounts:
-        return UnneededCounts(
-            runs=self.runs + other.runs,
-            calls=self.calls + other.calls,
-            affected=self.affected + other.affected,
-            by_tool=added(self.by_tool, other.by_tool),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnmadeCounts:
+class UnmadeCounts(Counts):
     """The runs whose task has expected calls, and those that made each of them.
 
     `first` counts the others by the first call that lacks: by its tool, or by the argument of it
@@ -225,38 +217,21 @@ class UnmadeCounts:
     made: int = 0
     first: Mapping[str, int] = field(default_factory=dict[str, int])
 
-    def __add__(self, other: UnmadeCounts) -> UnmadeCounts:
-        return UnmadeCounts(
-            runs=self.runs + other.runs,
-            made=self.made + other.made,
-            first=added(self.first, other.first),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroundedCounts:
+class GroundedCounts(Counts):
     """Runs that are correct and lack no required tool; `required` are those that require one."""
 
     required: int = 0
     grounded: int = 0
 
-    def __add__(self, other: GroundedCounts) -> GroundedCounts:
-        return GroundedCounts(
-            required=self.required + other.required, grounded=self.grounded + other.grounded
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DisputedCounts:
+class DisputedCounts(Counts):
     """Runs of tasks whose expected answer is known to contradict the SOP, with the reasons."""
 
     counts: RunCounts = RunCounts()
     reasons: Mapping[str, int] = field(default_factory=dict[str, int])
-
-    def __add__(self, other: DisputedCounts) -> DisputedCounts:
-        return DisputedCounts(
-            counts=self.counts + other.counts, reasons=added(self.reasons, other.reasons)
-        )
 
 
 FieldPairs = Mapping[str, Mapping[tuple[str, str], int]]
@@ -328,7 +303,7 @@ UNEXPECTED_LIMIT: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentCounts:
+class DocumentCounts(Counts):
     """What runs came to whose answer is a document.
 
     Attributes:
@@ -480,7 +455,7 @@ def documents_from_json(data: Mapping[str, Any]) -> DocumentCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FieldCounts:
+class FieldCounts(Counts):
     """The planned runs that were asked for something, and where it was right."""
 
     runs: int = 0
@@ -490,9 +465,6 @@ class FieldCounts:
     def rate(self) -> float | None:
         """Right / runs; `None` without a run."""
         return ratio(self.right, self.runs)
-
-    def __add__(self, other: FieldCounts) -> FieldCounts:
-        return FieldCounts(runs=self.runs + other.runs, right=self.right + other.right)
 
 
 class FieldTally:
@@ -562,7 +534,7 @@ def share_of(record: RunRecord, *, completed: bool) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class Measured(Counts):
     """The sum of what a metric says of runs.
 
     Attributes:
@@ -632,7 +604,7 @@ class RuleTally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContractTally:
+class ContractTally(Counts):
     """How contracts fared: of `runs` to whose task a rule applies, `held` held all of them.
 
     `silent` runs were stopped before their first call; they are neither held nor broken.
@@ -649,13 +621,6 @@ class ContractTally:
     @property
     def rate(self) -> float | None:
         return self.held / self.runs if self.runs else None
-
-    def __add__(self, other: ContractTally) -> ContractTally:
-        return ContractTally(
-            runs=self.runs + other.runs,
-            held=self.held + other.held,
-            broken=self.broken + other.broken,
-        )
 
 
 NO_CONTRACT = ContractTally()

@@ -11,7 +11,7 @@ from decimal import Decimal
 from hashlib import blake2b
 from math import ceil
 from statistics import median
-from typing import Final, Protocol, Self, TypeVar
+from typing import Final, TypeVar
 
 from pytest_sopbench._core.documents.schema import value_at
 from pytest_sopbench._core.fields.values import read_items, readings, written
@@ -33,6 +33,7 @@ from .counts import (
     NOTHING_REQUIRED,
     Amount,
     ContractTally,
+    Counts,
     DisputedCounts,
     DocumentCounts,
     FieldCounts,
@@ -320,11 +321,7 @@ EMPTY = Summary()
 """The summary of no runs, to which others can be added."""
 
 
-class _Adds(Protocol):
-    def __add__(self, other: Self, /) -> Self: ...
-
-
-_Counts = TypeVar("_Counts", bound=_Adds)
+_Counts = TypeVar("_Counts", bound=Counts)
 
 
 def _sum_of(

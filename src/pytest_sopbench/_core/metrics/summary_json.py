@@ -44,18 +44,15 @@ def summary_to_json(summary: Summary) -> dict[str, Any]:
         "latency_p95_s": summary.latency_p95,
         "calls_per_run": summary.calls_per_run,
         "outcomes": {outcome.value: n for outcome, n in summary.outcomes.items()},
-        "tools": {
-            name: {"calls": one.calls, "bad": one.bad, "failed": one.failed}
-            for name, one in summary.tools.items()
-        },
-        "usage": {
-            name: {"total": one.total, "known": one.known} for name, one in summary.usage.items()
-        },
+        "tools": {name: asdict(one) for name, one in summary.tools.items()},
+        "usage": {name: asdict(one) for name, one in summary.usage.items()},
         "mismatched": dict(summary.mismatched),
-        "by_field": {name: _field_counts(one) for name, one in summary.by_field.items()},
+        "by_field": {
+            name: {"runs": one.runs, "right": one.right} for name, one in summary.by_field.items()
+        },
         "by_number": [[number, one.runs, one.right] for number, one in summary.by_number.items()],
         "disputed": {
-            **_run_counts(summary.disputed.counts),
+            **asdict(summary.disputed.counts),
             "reasons": dict(summary.disputed.reasons),
         },
         **{name: getattr(summary, name) for name in _PLAIN},
@@ -67,9 +64,9 @@ def summary_to_json(summary: Summary) -> dict[str, Any]:
         **({"wrong_states": summary.wrong_states} if summary.wrong_states else {}),
         **({"unmade": asdict(summary.unmade)} if summary.unmade.runs else {}),
         **({"documents": documents_to_json(summary.documents)} if summary.documents.runs else {}),
-        "by_expected": {label: _run_counts(one) for label, one in summary.by_expected.items()},
+        "by_expected": {label: asdict(one) for label, one in summary.by_expected.items()},
         **(
-            {"by_class": {label: _run_counts(one) for label, one in summary.by_class.items()}}
+            {"by_class": {label: asdict(one) for label, one in summary.by_class.items()}}
             if summary.by_class
             else {}
         ),
@@ -93,6 +90,8 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
     try:
         disputed = dict(data["disputed"])
         reasons = disputed.pop("reasons")
+        # What derives from the others stands there for readers.
+        unneeded = {name: one for name, one in data["unneeded"].items() if name != "unneeded"}
         return Summary(
             runs=data["runs"],
             tasks=data["tasks"],
@@ -108,10 +107,12 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
             disputed=DisputedCounts(counts=RunCounts(**disputed), reasons=dict(reasons)),
             **{name: data[name] for name in _PLAIN},
             trials_by={(n, right): tasks for n, right, tasks in data["trials"]},
-            rules=tuple(_rule_from(one) for one in data["rules"]),
+            rules=tuple(
+                RuleTally(**{**one, "severity": Severity(one["severity"])}) for one in data["rules"]
+            ),
             contract=ContractTally(**data["contract"]),
             grounded=GroundedCounts(**data["grounded"]),
-            unneeded=_unneeded_from(data["unneeded"]),
+            unneeded=UnneededCounts(**unneeded),
             wrong_states=data.get("wrong_states", 0),
             unmade=UnmadeCounts(**data.get("unmade", {})),
             documents=documents_from_json(data["documents"])
@@ -127,10 +128,6 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
     except (KeyError, TypeError, AttributeError) as fault:
         msg = f"a summary with missing or unknown keys: {fault}"
         raise ValueError(msg) from fault
-
-
-def _unneeded_from(data: Mapping[str, Any]) -> UnneededCounts:
-    return UnneededCounts(**{name: one for name, one in data.items() if name != "unneeded"})
 
 
 def total_to_json(total: Total) -> dict[str, Any]:
@@ -176,20 +173,6 @@ def totals_to_json(summaries: Mapping[str, Summary]) -> dict[str, Any]:
     }
     totals = {agent: total_to_json(total_of(mine)) for agent, mine in by_agent.items()}
     return {"total": None, "agents": totals}
-
-
-def _rule_from(data: Mapping[str, Any]) -> RuleTally:
-    severity = Severity(data["severity"])
-    rest = {name: value for name, value in data.items() if name != "severity"}
-    return RuleTally(severity=severity, **rest)
-
-
-def _run_counts(counts: RunCounts) -> dict[str, int]:
-    return {"runs": counts.runs, "completed": counts.completed, "correct": counts.correct}
-
-
-def _field_counts(counts: FieldCounts) -> dict[str, int]:
-    return {"runs": counts.runs, "right": counts.right}
 
 
 def _pairs(pairs: FieldPairs) -> dict[str, dict[str, dict[str, int]]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
 PARAMETER: Final = "sop_agent["
@@ -15,12 +14,8 @@ def of_parameter(label: str) -> str:
     return f"{PARAMETER}{label}]"
 
 
-@lru_cache
 def parameter_of(agent: str) -> str | None:
-    """Return the parameter that an agent is, or `None` where it is none.
-
-    It is asked twice for each run, of the same few agents.
-    """
+    """Return the parameter that an agent is, or `None` if it is none."""
     return agent[len(PARAMETER) : -1] if agent.startswith(PARAMETER) else None
 
 

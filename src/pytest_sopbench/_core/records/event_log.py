@@ -28,7 +28,6 @@ from pytest_sopbench._core.model.trace import (
 )
 from pytest_sopbench._core.model.usage import usage_to_json
 from pytest_sopbench._core.model.world import StateChange
-from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Verdict
 
 from .lines import (
@@ -52,7 +51,7 @@ from .lines import (
     value_of,
     word,
 )
-from .redaction import NOTHING_REDACTED, Redaction
+from .redaction import Redaction
 
 # The event log of a run: everything that its trace holds, as lines of JSON, whole.
 #
@@ -60,8 +59,7 @@ from .redaction import NOTHING_REDACTED, Redaction
 # them in the order of time, then what has no time of its own. A line is never cut, and no value is
 # written otherwise than it was seen, but for what a redaction takes out.
 
-# Taken at import: an agent may put others into their place, also into those that JSON calls.
-_encode, _loads = json.JSONEncoder(allow_nan=False).encode, json.loads
+_encode = json.JSONEncoder(allow_nan=False).encode
 
 SCHEMA = 1
 """The version of the format; a log of any other is refused."""
@@ -75,17 +73,23 @@ def event_log(
     """Return the log of one run; ASCII, one JSON object on each line."""
     # In free text a private answer cannot be told from the rest.
     hidden = any(field.private for field in rules.fields)
+    trace, verdict = redaction.trace(trace), redaction.verdict(verdict)
+    end = {
+        "type": "end",
+        "ending": trace.ending.value,
+        "outcome": verdict.outcome.value,
+        "reason": verdict.reason,
+        "duration_s": trace.duration,
+        "rules": [{**rule_to_json(one), "why": one.why} for one in verdict.rules],
+        "departure": verdict.departure,
+        "notes": [*trace.notes],
+    }
     events = (
         {"type": "run", "schema": SCHEMA, **key._asdict()},
-        *_observed(trace, redaction, hidden=hidden),
-        _judged(trace, verdict, redaction),
+        *_observed(trace, hidden=hidden),
+        end,
     )
     return "".join(f"{_encode(event)}\n" for event in events)
-
-
-def key_of_log(log: str) -> RunKey:
-    """Read back which run a log is of."""
-    return RunKey.read(_loads(log.partition("\n")[0]))
 
 
 def events_of(trace: Trace) -> Iterator[Event]:
@@ -93,7 +97,7 @@ def events_of(trace: Trace) -> Iterator[Event]:
 
     Nothing is redacted: whoever writes it down sees to it that nothing in it must be.
     """
-    yield from _observed(trace, NOTHING_REDACTED, hidden=False)
+    yield from _observed(trace, hidden=False)
     yield {
         "type": "end",
         "ending": trace.ending.value,
@@ -102,95 +106,63 @@ def events_of(trace: Trace) -> Iterator[Event]:
     }
 
 
-def _observed(trace: Trace, redaction: Redaction, *, hidden: bool) -> Iterator[Event]:
-    calls = [
-        (call.started, _call(step, call, redaction)) for step, call in enumerate(trace.calls, 1)
-    ]
-    approvals = [(one.started, _approval(one, redaction)) for one in trace.approvals]
+def _observed(trace: Trace, *, hidden: bool) -> Iterator[Event]:
+    """Yield what was observed, as it may be written; `hidden` hides free texts altogether."""
+    calls = [(call.started, _call(step, call)) for step, call in enumerate(trace.calls, 1)]
+    approvals = [(one.started, _approval(one)) for one in trace.approvals]
     # An approval counts for a call that began with it, so it stands first.
     yield from (event for _, event in sorted([*approvals, *calls], key=lambda pair: pair[0]))
     for message in trace.messages:
-        yield {"type": "message", "message": MASK if hidden else redaction.value(message)}
+        yield {"type": "message", "message": MASK if hidden else message}
     if trace.output:
-        yield {"type": "output", "text": MASK if hidden else redaction.text(trace.output)}
-    if trace.returned is not None:
-        yield _returned(trace.returned, redaction, hidden=hidden)
+        yield {"type": "output", "text": MASK if hidden else trace.output}
+    if (returned := trace.returned) is not None:
+        yield {
+            "type": "answer",
+            "kind": returned.kind.value,
+            "mapping": returned.mapping,
+            "text": MASK if hidden and returned.text else returned.text,
+            "problem": returned.problem,
+            "declared_error": returned.declared_error,
+        }
     for one in trace.compared:
-        yield {"type": "compared", **asdict(redaction.compared(one))}
+        yield {"type": "compared", **asdict(one)}
     if trace.state is not None:
-        changes = redaction.state(trace.state) or ()
-        yield {"type": "state", "changes": [asdict(one) for one in changes]}
-    problem = redaction.problem(trace.problem)
-    if problem is not None:
+        yield {"type": "state", "changes": [asdict(one) for one in trace.state]}
+    if (problem := trace.problem) is not None:
         yield {
             "type": "problem",
             "exception": problem.type,
             "message": problem.message,
             "traceback": problem.traceback,
         }
-    yield {"type": "usage", **usage_to_json(redaction.usage(trace.usage))}
+    yield {"type": "usage", **usage_to_json(trace.usage)}
 
 
-def _judged(trace: Trace, verdict: Verdict, redaction: Redaction) -> Event:
-    return {
-        "type": "end",
-        "ending": trace.ending.value,
-        "outcome": verdict.outcome.value,
-        "reason": redaction.text(verdict.reason),
-        "duration_s": trace.duration,
-        "rules": [{**rule_to_json(one), "why": redaction.text(one.why)} for one in verdict.rules],
-        "departure": None if verdict.departure is None else redaction.text(verdict.departure),
-        "notes": [redaction.text(note) for note in trace.notes],
-    }
-
-
-def _call(step: int, call: ToolCall, redaction: Redaction) -> Event:
-    came_back: dict[str, JsonValue] = (
-        {"result": redaction.value(call.result)}
-        if call.error is None
-        else {"error": redaction.text(call.error)}
-    )
+def _call(step: int, call: ToolCall) -> Event:
+    came_back = {"result": call.result} if call.error is None else {"error": call.error}
     return {
         "type": "call",
         "step": step,
         "at_s": call.started,
         "duration_s": call.duration,
         **({"overlaps": call.overlaps} if call.overlaps else {}),
-        "name": redaction.text(call.name),
-        "arguments": redaction.value(call.arguments),
+        "name": call.name,
+        "arguments": call.arguments,
         **came_back,
-        "findings": [
-            {
-                **asdict(finding),
-                "parameter": redaction.text(finding.parameter),
-                "message": redaction.text(finding.message),
-            }
-            for finding in call.findings
-        ],
+        "findings": [asdict(finding) for finding in call.findings],
     }
 
 
-def _approval(approval: Approval, redaction: Redaction) -> Event:
+def _approval(approval: Approval) -> Event:
     return {
         "type": "approval",
         "at_s": approval.started,
         "calls": approval.calls,
-        "step": redaction.text(approval.step),
-        "by": redaction.text(approval.by),
+        "step": approval.step,
+        "by": approval.by,
         **({} if approval.granted else {"granted": False}),
-        **({"reason": redaction.text(approval.reason)} if approval.reason else {}),
-    }
-
-
-def _returned(returned: Returned, redaction: Redaction, *, hidden: bool) -> Event:
-    said = returned.declared_error
-    return {
-        "type": "answer",
-        "kind": returned.kind.value,
-        "mapping": redaction.value(returned.mapping),
-        "text": MASK if hidden and returned.text else redaction.text(returned.text),
-        "problem": redaction.text(returned.problem),
-        "declared_error": None if said is None else redaction.text(said),
+        **({"reason": approval.reason} if approval.reason else {}),
     }
 
 
@@ -267,7 +239,7 @@ def trace_of_log(log: str) -> Trace:
     """
     try:
         lines = log.rstrip("\n").split("\n") if log else []
-        events: list[Mapping[str, Any]] = [_loads(line) for line in lines]
+        events: list[Mapping[str, Any]] = [json.loads(line) for line in lines]
         if not events or events[0]["type"] != "run" or events[-1]["type"] != "end":
             msg = "cut short, or no event log"
             raise ValueError(msg)

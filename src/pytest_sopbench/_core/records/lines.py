@@ -280,8 +280,7 @@ def _plain_part(part: object) -> dict[str, Any]:
     return parts
 
 
-# Taken and made once: an agent may replace them, and `json.dumps` makes an encoder for each call.
-_loads = json.loads
+# Made once, since `json.dumps` makes an encoder for each call.
 _ENCODER = json.JSONEncoder(
     ensure_ascii=True, separators=(",", ":"), allow_nan=False, default=_plain_part
 )
@@ -293,7 +292,7 @@ def from_line(line: str) -> RunRecord:
     Raises:
         ValueError: the line is not JSON, not of a run, or holds something else than it should.
     """
-    data: dict[str, Any] = _loads(line)
+    data: dict[str, Any] = json.loads(line)
     if data.pop("type", None) != "run":
         msg = "not the line of a run"
         raise ValueError(msg)

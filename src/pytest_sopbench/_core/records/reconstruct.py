@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -17,12 +16,11 @@ from pytest_sopbench._core.model.trace import (
     ToolCall,
     Trace,
 )
-from pytest_sopbench._core.model.trajectory import Call, Trajectory
+from pytest_sopbench._core.model.trajectory import Trajectory, trajectory_of
 from pytest_sopbench._core.trajectory.snapshot import as_trajectory
-from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
-from .record import RunRecord
+from .record import RunRecord, is_cut
 
 # What the record of a finished run says of it, for a session that takes the run over.
 #
@@ -112,8 +110,6 @@ def _returned(record: RunRecord) -> Returned:
 
 CUT = "a value was cut in the session; approve it with pytest --snapshot-update"
 
-_HASH = re.compile(r"[0-9a-f]{64}")
-
 
 def refusal(outcome: Outcome, rules: Iterable[RuleResult]) -> str:
     """Say why a run may not be approved, or nothing: it is not correct, or breaks its contract."""
@@ -129,7 +125,7 @@ def record_refusal(record: RunRecord) -> str:
     kept = [call.arguments for call in record.calls]
     if record.document is not None and record.answer is not None:
         kept = list(record.answer.values())
-    if not why and any(map(_is_cut, kept)):
+    if not why and any(map(is_cut, kept)):
         return CUT
     return why
 
@@ -138,17 +134,4 @@ def recorded_trajectory(record: RunRecord) -> Trajectory:
     """Return what a snapshot of a run holds: its calls, or the document that it gave."""
     if record.document is not None:
         return as_trajectory(record.answer or {})
-    return Trajectory(
-        calls=tuple(
-            Call(name=call.name, arguments=call.arguments, overlaps=call.overlaps)
-            for call in record.calls
-        )
-    )
-
-
-def _is_cut(arguments: JsonValue) -> bool:
-    """Tell the hash and size that a record keeps of a value that is too long for it."""
-    if not isinstance(arguments, Mapping) or set(arguments) != {"sha256", "characters"}:
-        return False
-    digest, size = arguments["sha256"], arguments["characters"]
-    return isinstance(digest, str) and isinstance(size, int) and bool(_HASH.fullmatch(digest))
+    return trajectory_of(trace_of(record))

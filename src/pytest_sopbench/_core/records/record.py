@@ -44,7 +44,6 @@ It bounds tool results, arguments and answers alike: an agent may return megabyt
 
 # Twelve characters of JSON are the most that one of a text takes: two escapes of six.
 _SURELY_SHORT: Final = RESULT_LIMIT // 12 - 2
-# Its method is taken at import: an agent may put another into its place.
 _sorted: Final = json.JSONEncoder(sort_keys=True).encode
 
 

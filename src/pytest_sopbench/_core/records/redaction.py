@@ -236,7 +236,8 @@ class Redaction:
         )
 
     def _approval(self, one: Approval) -> Approval:
-        return replace(one, step=self.text(one.step), by=self.text(one.by))
+        reason = self.text(one.reason)
+        return replace(one, step=self.text(one.step), by=self.text(one.by), reason=reason)
 
     def _finding(self, one: Finding) -> Finding:
         return replace(one, parameter=self.text(one.parameter), message=self.text(one.message))

@@ -201,7 +201,6 @@ TEXT_LIMIT: Final = 4_000_000
 """Characters of one answer, and of what one tool call is given or returns; no more is read."""
 
 _DIGIT_BITS: Final = 13_000  # Python refuses to write longer integers in decimal
-_SMALL: Final = 2**64
 _NOTES_LIMIT: Final = 20
 
 
@@ -212,9 +211,6 @@ def to_json_value(value: object, notes: list[str] | None = None) -> JsonValue:
     """
     if type(value) is str and value.isascii():
         return value
-    flat = _flat_copy(value)
-    if flat is not None:
-        return flat
     copier = _Copier([] if notes is None else notes)
     try:
         return copier.copy(value, 0)
@@ -257,33 +253,6 @@ def escape_surrogates(text: str, notes: list[str] | None = None) -> str:
 def _note(notes: list[str], words: str) -> None:
     if words not in notes and len(notes) < _NOTES_LIMIT:
         notes.append(words)
-
-
-def _flat_copy(value: object) -> JsonValue:
-    """Copy a mapping with nothing inside it that is more than a plain value; else `None`.
-
-    Rows, arguments and answers mostly are such, and need no walk.
-    """
-    if type(value) is not dict:
-        return None
-    # A snapshot at once, as `_Copier._fitting` takes it.
-    items = list(cast("dict[object, object]", value).items())
-    for key, one in items:
-        if type(key) is not str or not key.isascii():
-            return None
-        if not (type(one) is str and one.isascii()) and not _is_plain(one):
-            return None
-    return cast("JsonValue", dict(items)) if len(items) <= SIZE_LIMIT else None
-
-
-def _is_plain(value: object) -> bool:
-    # An ASCII text, which most are, is not asked about.
-    kind = type(value)
-    if kind is int:
-        return -_SMALL < cast("int", value) < _SMALL
-    if kind is float:
-        return math.isfinite(cast("float", value))
-    return value is None or kind is bool
 
 
 class _Copier:
@@ -430,6 +399,6 @@ def _cut(text: str) -> str:
 STRICT: Final = json.JSONDecoder(
     object_pairs_hook=_object, parse_constant=_constant, parse_float=_float
 )
-"""Made once, since `json.loads` makes another at each call, and an agent may replace what stands
-in `json`. It raises `RefusedError`, and what any decoder raises: `JSONDecodeError`,
-`RecursionError`, and `ValueError` for an integer of more digits than Python reads."""
+"""Made once, since `json.loads` makes another at each call. It raises `RefusedError`, and what any
+decoder raises: `JSONDecodeError`, `RecursionError`, and `ValueError` for an integer of more digits
+than Python reads."""

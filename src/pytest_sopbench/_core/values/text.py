@@ -168,18 +168,6 @@ def objects(text: str, dialect: Dialect) -> Iterator[Found]:
             parser.found.clear()
 
 
-def last_object(text: str, dialect: Dialect, wanted: Callable[[_Object], bool]) -> Found | None:
-    """Return the balanced object that ends last among those that are wanted.
-
-    Of an object and another inside it the outer one ends last.
-    """
-    best: Found | None = None
-    for found in objects(text, dialect):
-        if (best is None or found.end > best.end) and wanted(found.value):
-            best = found
-    return best
-
-
 def read_list(text: str) -> list[JsonValue] | None:
     """Read a text that is one JSON or Python list literal, and nothing else."""
     return cast("list[JsonValue] | None", _read_whole(text.strip(), ("[", "(")))

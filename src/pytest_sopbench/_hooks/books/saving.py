@@ -34,7 +34,8 @@ from pytest_sopbench._sessions.header import (
     git_state,
     planned_tasks,
 )
-from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
+from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench._sessions.reading.saved import SavedSession
 from pytest_sopbench._settings.extensions import outside_metrics
 from pytest_sopbench.errors import SessionFileError, SopbenchError
 

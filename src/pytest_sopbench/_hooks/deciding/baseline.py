@@ -14,8 +14,8 @@ from pytest_sopbench._hooks.session.session import SopSession, deselection_reaso
 from pytest_sopbench._sessions.file.atomic import copy_file
 from pytest_sopbench._sessions.folder.paths import session_path
 from pytest_sopbench._sessions.folder.pointer import followed, last_path
-from pytest_sopbench._sessions.reading.planned import planned_records, shard_of
-from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
+from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench._sessions.reading.saved import SavedSession, planned_records, shard_of
 from pytest_sopbench.errors import SessionFileError
 
 if TYPE_CHECKING:

@@ -46,8 +46,7 @@ from pytest_sopbench._hooks.session.session import (
 )
 from pytest_sopbench._hooks.settings.options import replaced_gates
 from pytest_sopbench._hooks.settings.strictness import is_ci
-from pytest_sopbench._sessions.reading.planned import asked_summaries, planned_records
-from pytest_sopbench._sessions.reading.reader import SavedSession
+from pytest_sopbench._sessions.reading.saved import SavedSession, asked_summaries, planned_records
 
 from .baseline import Baseline
 from .quarantine import Quarantine

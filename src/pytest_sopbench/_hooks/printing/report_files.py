@@ -19,7 +19,7 @@ from pytest_sopbench._hooks.runs.shown import rerun_of
 from pytest_sopbench._hooks.session.session import SopSession, check_writable
 from pytest_sopbench._sessions.file.atomic import try_writing
 from pytest_sopbench._sessions.file.event_logs import add_to_page, try_page, write_pages
-from pytest_sopbench._sessions.reading.reader import SavedSession
+from pytest_sopbench._sessions.reading.saved import SavedSession
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench._settings.readers import ReportTarget
 from pytest_sopbench.errors import ExtensionError, SopbenchError

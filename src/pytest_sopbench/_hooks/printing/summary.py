@@ -52,7 +52,7 @@ from pytest_sopbench._settings.readers import AUTO
 if TYPE_CHECKING:
     from pytest_sopbench._core.comparing.comparison import SessionComparison
     from pytest_sopbench._core.comparing.leaderboard import Leaderboard
-    from pytest_sopbench._sessions.reading.reader import SavedSession
+    from pytest_sopbench._sessions.reading.saved import SavedSession
 
 COLOURS = {GateState.HOLDS: "green", GateState.FAILS: "red", GateState.INCONCLUSIVE: "yellow"}
 

@@ -6,7 +6,7 @@ The agent must never be given an answer, so a column has one of these parts, nev
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -145,6 +145,16 @@ class Layout:
     warnings: tuple[str, ...] = field(default=())
 
 
+_LABELS = (
+    "tags_column",
+    "acceptable_column",
+    "known_disagreement_column",
+    "world_column",
+    "expected_state_column",
+)
+"""The keys that name a column which speaks about the answer."""
+
+
 def lay_out(described: Described, table: Table, specs: Sequence[ToolSpec]) -> Layout:
     """Give each column its part.
 
@@ -219,25 +229,13 @@ def _no_ids(table: Table) -> str:
 
 def _labels(metadata: Metadata) -> dict[str, str]:
     """The columns that speak about the answer, with the key that names each."""
-    keys = (
-        "tags_column",
-        "acceptable_column",
-        "known_disagreement_column",
-        "world_column",
-        "expected_state_column",
-    )
-    named: dict[str, str | None] = {key: getattr(metadata, key) for key in keys}
+    named: dict[str, str | None] = {key: getattr(metadata, key) for key in _LABELS}
     return {column: key for key, column in named.items() if column is not None}
 
 
 def _check_names(path: Path, metadata: Metadata, table: Table) -> None:
     single: Mapping[str, str | None] = {
-        "id_column": metadata.id_column,
-        "tags_column": metadata.tags_column,
-        "acceptable_column": metadata.acceptable_column,
-        "known_disagreement_column": metadata.known_disagreement_column,
-        "world_column": metadata.world_column,
-        "expected_state_column": metadata.expected_state_column,
+        key: getattr(metadata, key) for key in ("id_column", *_LABELS)
     }
     many: Mapping[str, Sequence[str]] = {
         "output_columns": metadata.output_columns,
@@ -326,38 +324,3 @@ def _paste(described: Described, table: Table, inputs: Sequence[str], answers: s
     line = f"input_columns = {names}" if toml else f'"input_columns": {names},'
     rest = f"\nleft out: {', '.join(left_out)}" if left_out else ""
     return f"paste into {described.path.name}, and change what is not right:\n  {line}{rest}"
-
-
-# The hashes of what a domain holds; that of its data is made when it is first asked for.
-
-DATA = "data"
-
-
-class ContentHashes(Mapping[str, str]):
-    """Hashes by the name of what they are of.
-
-    The rows are most of a domain. To hash them takes longer than the rest together, and a list of
-    domains shows no hash.
-
-    Args:
-        known: all but that of the data.
-        data: makes that one.
-    """
-
-    def __init__(self, known: Mapping[str, str], data: Callable[[], str]) -> None:
-        self._made = dict(known)
-        self._data = data
-
-    def __getitem__(self, name: str) -> str:
-        if name == DATA and name not in self._made:
-            self._made[DATA] = self._data()
-        return self._made[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys((*self._made, DATA)))
-
-    def __len__(self) -> int:
-        return len({*self._made, DATA})
-
-    def __repr__(self) -> str:
-        return repr(dict(self))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
 from pytest_sopbench._loading.files.cells import did_you_mean, listed
-from pytest_sopbench._loading.metadata import Described, LookupShape
+from pytest_sopbench._loading.metadata import Described
 from pytest_sopbench.errors import ToolSpecError
 
 from .layout import Layout
 from .rows import Records
-from .tools import parameter_names
+from .tools import ToolEntry
 
 _LEAKS = {
     "returns": "would hand the agent the expected answer",
@@ -48,7 +47,7 @@ def lookup_tools(
                 hint=did_you_mean(name, by_name)
                 or f"toolspecs.json has {listed(by_name) or 'no tool'}",
             )
-        tools[name] = _Entry(described, layout, by_name[name], entry, records).tool()
+        tools[name] = _Entry(described, by_name[name], entry, layout, records).tool()
     return tools
 
 
@@ -64,13 +63,10 @@ def unserved(specs: Iterable[ToolSpec], tools: Collection[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(ToolEntry):
     """One entry of `tools` with all that it is checked against."""
 
-    described: Described
     layout: Layout
-    spec: ToolSpec
-    entry: LookupShape
     records: Records
 
     def tool(self) -> LookupTool:
@@ -85,7 +81,7 @@ class _Entry:
             known = (*in_table, *self._row_columns()) if key == "key" else self._row_columns()
             for parameter, column in pairs.items():
                 self._check_column(key, column, known)
-                self._check_parameter(key, parameter)
+                self.parameter(key, parameter)
         record_key = {one: column for one, column in entry.key.items() if column in in_table}
         if entry.table is not None:
             alone = None if entry.many else tuple(record_key.values())
@@ -111,29 +107,29 @@ class _Entry:
         kinds = [kind for kind in ("returns", "value", "result") if self._serves(kind)]
         if not kinds:
             hint = "add 'returns' (columns) or 'result' (a constant)"
-            self._refuse("", "says nothing to serve", hint)
+            self.refuse("", "says nothing to serve", hint)
         if self.entry.table is not None and kinds == ["result"]:
             kinds = ["table", *kinds]
         if kinds[1:]:
-            self._refuse("", f"has both {kinds[0]!r} and {kinds[1]!r}", "keep one of them")
+            self.refuse("", f"has both {kinds[0]!r} and {kinds[1]!r}", "keep one of them")
         twice = set(self.entry.key) & set(self.entry.check)
         if twice:
             problem = f"{min(twice)!r} stands in 'key' as well"
-            self._refuse(".check", problem, "keep it in one of them")
+            self.refuse(".check", problem, "keep it in one of them")
         self._check_table_words()
 
     def _check_table_words(self) -> None:
         entry, given = self.entry, self.entry.model_fields_set
         idle = [key for key in ("many", "not_found") if key in given]
         if entry.table is None and idle:
-            self._refuse(f".{idle[0]}", "there is no 'table' to look in", "add 'table'")
+            self.refuse(f".{idle[0]}", "there is no 'table' to look in", "add 'table'")
         if entry.many and "missing" in given:
             problem = "a list of many records has their empty columns as nulls"
             hint = "take it off; 'not_found' says what happens when no record fits"
-            self._refuse(".missing", problem, hint)
+            self.refuse(".missing", problem, hint)
         if not entry.many and entry.not_found == "empty":
             problem = "only a list can be empty, and there is no 'many'"
-            self._refuse(".not_found", problem, 'add "many": true, or take it off')
+            self.refuse(".not_found", problem, 'add "many": true, or take it off')
 
     def _serves(self, kind: str) -> bool:
         entry = self.entry
@@ -149,7 +145,7 @@ class _Entry:
         tables = [one.name for one in self.records.tables]
         self._check_column("table", name, (*tables, *self._row_columns()), "table or column")
         if name in self.layout.private:
-            self._refuse_private("table", name)
+            self.refuse_private("table", name)
         return self.records.columns(name)
 
     def _row_columns(self) -> tuple[str, ...]:
@@ -161,28 +157,11 @@ class _Entry:
         layout = self.layout
         if name in {layout.tags, layout.acceptable, layout.disagreement, *layout.outputs}:
             problem = f"{name!r} speaks about the answer, and {_LEAKS.get(key, _TELLS)}"
-            self._refuse(f".{key}", problem, "take it off")
+            self.refuse(f".{key}", problem, "take it off")
         if name in layout.private and key in _LEAKS:
-            self._refuse_private(key, name)
+            self.refuse_private(key, name)
         if name not in known:
             in_table = key in _LEAKS and self.entry.table is not None
             where = f"table {self.entry.table!r}" if in_table else "the data file"
             hint = did_you_mean(name, known) or f"it has {listed(known)}"
-            self._refuse(f".{key}", f"{where} has no {what} {name!r}", hint)
-
-    def _check_parameter(self, key: str, name: str) -> None:
-        parameters = parameter_names(self.spec)
-        if name not in parameters:
-            self._refuse(
-                f".{key}",
-                f"the tool has no parameter {name!r}",
-                did_you_mean(name, parameters) or f"its parameters: {listed(parameters) or 'none'}",
-            )
-
-    def _refuse_private(self, key: str, name: str) -> NoReturn:
-        hint = "private columns never reach the agent; take it off"
-        self._refuse(f".{key}", f"{name!r} is a private column", hint)
-
-    def _refuse(self, key: str, problem: str, hint: str) -> NoReturn:
-        path, name = self.described.path, self.spec.name
-        raise ToolSpecError(path, f"key 'tools.{name}{key}': {problem}", hint=hint)
+            self.refuse(f".{key}", f"{where} has no {what} {name!r}", hint)

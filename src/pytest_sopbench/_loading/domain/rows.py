@@ -139,7 +139,6 @@ class TaskRows(Sequence[Task]):
         "_ids",
         "_layout",
         "_places",
-        "_positions",
         "_table",
         "_tables",
         "_types",
@@ -167,20 +166,12 @@ class TaskRows(Sequence[Task]):
         self._ids = ids
         self._tables = tables
         self._places = {name: place for place, name in enumerate(table.columns)}
-        self._positions = {task_id: position for position, task_id in enumerate(ids)}
 
     def __len__(self) -> int:
         return len(self._ids)
 
     def __repr__(self) -> str:
         return f"<{len(self)} tasks of {self._domain}>"
-
-    def __contains__(self, value: object) -> bool:
-        return (
-            isinstance(value, Task)
-            and value.id in self._positions
-            and (self.by_id(value.id) == value)
-        )
 
     @overload
     def __getitem__(self, index: int) -> Task: ...
@@ -202,14 +193,6 @@ class TaskRows(Sequence[Task]):
     def path(self) -> Path:
         """The data file."""
         return self._table.path
-
-    def by_id(self, task_id: str) -> Task:
-        """The task of that id, in constant time; `KeyError` where there is none."""
-        return self._task(self._positions[task_id])
-
-    def position_of(self, task_id: str) -> int:
-        """Where the task stands among the rows, from 0; `KeyError` where there is none."""
-        return self._positions[task_id]
 
     def line_at(self, position: int) -> int:
         """The line of the data file on which the row starts, without building the task."""
@@ -249,14 +232,6 @@ class TaskRows(Sequence[Task]):
         """The tags of the task, without building it."""
         return tags_of(self._cell(position, self._layout.tags))
 
-    def acceptable_at(self, position: int) -> tuple[Mapping[str, JsonValue], ...]:
-        """Further right answers, each with every field.
-
-        Raises:
-            RowError: the cell is not a list of values, or of objects with output fields.
-        """
-        return self._acceptable(position, self.expected_at(position))
-
     def check(self, declared: Sequence[str]) -> None:
         """Read what may be unreadable, before an agent is paid for.
 
@@ -270,7 +245,7 @@ class TaskRows(Sequence[Task]):
         asked = declared or layout.acceptable or layout.world or layout.expected_state
         for position in range(len(self)) if asked else ():
             self._values(position, declared)
-            self.acceptable_at(position)
+            self._acceptable(position, self.expected_at(position))
             self._rows_of(position, layout.world)
             self._rows_of(position, layout.expected_state, may_lack_key=True)
 
@@ -297,7 +272,10 @@ class TaskRows(Sequence[Task]):
             said = [[one.name, one.arguments, one.overlaps] for one in calls]
             content = {**content, "expected_calls": said}
         world = self._rows_of(position, layout.world) or {}
-        state = self._state_at(position)
+        if self._world is not None and self._world.expected is not None:
+            state: Rows | None = self._world.expected[self._ids[position]]
+        else:
+            state = self._rows_of(position, layout.expected_state, may_lack_key=True)
         if world or state is not None:
             content = {**content, "world": world, "expected_state": state}
         return Task(
@@ -318,11 +296,6 @@ class TaskRows(Sequence[Task]):
             world=world,
             expected_state=state,
         )
-
-    def _state_at(self, position: int) -> Rows | None:
-        if self._world is not None and self._world.expected is not None:
-            return self._world.expected[self._ids[position]]
-        return self._rows_of(position, self._layout.expected_state, may_lack_key=True)
 
     def _rows_of(
         self, position: int, column: str | None, *, may_lack_key: bool = False

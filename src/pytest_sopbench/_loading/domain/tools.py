@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -11,9 +12,9 @@ from pytest_sopbench._core.model.task import McpServer, ToolSpec
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.trajectory.calls import read_groups
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.files.cells import cut, nearest
-from pytest_sopbench._loading.files.document import parse_json, read_json, read_text
-from pytest_sopbench._loading.metadata import Described
+from pytest_sopbench._loading.files.cells import cut, did_you_mean, listed, nearest
+from pytest_sopbench._loading.files.document import read_json, read_json_lines
+from pytest_sopbench._loading.metadata import Described, LookupShape
 from pytest_sopbench._settings.readers import ENV
 from pytest_sopbench.errors import LoadingError, ToolSpecError
 
@@ -62,6 +63,32 @@ def parameter_names(spec: ToolSpec) -> tuple[str, ...]:
     """The names of a tool's parameters."""
     properties = spec.parameters.get("properties")
     return tuple(properties) if isinstance(properties, Mapping) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEntry:
+    """One entry of `tools`, the spec of its tool, and the errors that name it."""
+
+    described: Described
+    spec: ToolSpec
+    entry: LookupShape
+
+    def parameter(self, key: str, name: str) -> str:
+        """Return the name of a parameter; refuse one that the tool does not have."""
+        parameters = parameter_names(self.spec)
+        if name not in parameters:
+            hint = did_you_mean(name, parameters)
+            hint = hint or f"its parameters: {listed(parameters) or 'none'}"
+            self.refuse(f".{key}", f"the tool has no parameter {name!r}", hint)
+        return name
+
+    def refuse_private(self, key: str, name: str) -> NoReturn:
+        hint = "private columns never reach the agent; take it off"
+        self.refuse(f".{key}", f"{name!r} is a private column", hint)
+
+    def refuse(self, key: str, problem: str, hint: str) -> NoReturn:
+        path, name = self.described.path, self.spec.name
+        raise ToolSpecError(path, f"key 'tools.{name}{key}': {problem}", hint=hint)
 
 
 def _spec(path: Path, place: int, entry: JsonValue) -> ToolSpec:
@@ -114,7 +141,7 @@ def _object_schema(path: Path, label: str, schema: JsonValue) -> Mapping[str, Js
 
 
 def _check_references(path: Path, label: str, schema: JsonValue) -> None:
-    for reference in _references(schema):
+    for reference in references(schema):
         if not reference.startswith("#"):
             raise ToolSpecError(
                 path,
@@ -124,21 +151,20 @@ def _check_references(path: Path, label: str, schema: JsonValue) -> None:
             )
 
 
-def _references(value: JsonValue) -> Iterator[str]:
+def references(value: JsonValue) -> Iterator[str]:
+    """Yield what a schema refers to, at every depth."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if key in _REFERENCES and isinstance(inner, str):
                 yield inner
             elif key not in _VALUES:
-                yield from _references(_schemas_under(key, inner))
+                # A parameter may be called '$ref' or 'default' without being the keyword.
+                if key in _NAMED and isinstance(inner, Mapping):
+                    inner = list(inner.values())  # noqa: PLW2901 - what stands under the names
+                yield from references(inner)
     elif isinstance(value, Sequence) and not isinstance(value, str):
         for inner in value:
-            yield from _references(inner)
-
-
-def _schemas_under(key: str, inner: JsonValue) -> JsonValue:
-    # A parameter may be called '$ref' or 'default' without being the keyword.
-    return list(inner.values()) if key in _NAMED and isinstance(inner, Mapping) else inner
+            yield from references(inner)
 
 
 def _check_schema(path: Path, label: str, schema: Mapping[str, JsonValue]) -> None:
@@ -225,11 +251,9 @@ def read_expected_calls(
     """
     ids, names = frozenset(tasks), frozenset(tools)
     expected: dict[str, tuple[ExpectedCall, ...]] = {}
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
+    for number, data in read_json_lines(path):
         place = _Line(path, number)
-        task, calls = place.read(line)
+        task, calls = place.read(data)
         if task not in ids:
             place.refuse(f"the domain has no task {task!r}", _meant(task, ids))
         if task in expected:
@@ -248,8 +272,7 @@ class _Line:
     def refuse(self, problem: str, hint: str = "") -> NoReturn:
         raise LoadingError(self._path, problem, row=self._number, hint=hint)
 
-    def read(self, line: str) -> tuple[str, Sequence[JsonValue]]:
-        data = parse_json(line, self._path, line=self._number)
+    def read(self, data: JsonValue) -> tuple[str, Sequence[JsonValue]]:
         if isinstance(data, Mapping) and set(data) == {"task", "calls"}:
             task, calls = data["task"], data["calls"]
             if isinstance(task, str) and isinstance(calls, list):

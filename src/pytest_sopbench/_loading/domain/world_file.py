@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn, cast
 
-from pydantic_core import ValidationError
+from pydantic import JsonValue as Json
+from pydantic import ValidationError
 
 from pytest_sopbench._core.contract.conditions import Operator
 from pytest_sopbench._core.domain import StateRules
@@ -30,8 +31,8 @@ from pytest_sopbench._loading.files.cells import did_you_mean, listed, shown
 from pytest_sopbench._loading.files.document import (
     digest,
     is_a_file,
-    parse_json,
     read_json,
+    read_json_lines,
     read_text,
     text_digest,
 )
@@ -39,7 +40,7 @@ from pytest_sopbench._loading.metadata import Described, Flag, LookupShape, Shap
 from pytest_sopbench.errors import LoadingError, ToolSpecError
 
 from .layout import Layout
-from .tools import parameter_names
+from .tools import ToolEntry, parameter_names
 
 WORLD_FILE: Final = "world.json"
 STATE_FILE: Final = "expected_state.jsonl"
@@ -164,7 +165,7 @@ def read_world(
         if name not in parts:
             problem = f"key 'tools.{name}': no tool spec has this name"
             raise ToolSpecError(described.path, problem, hint=did_you_mean(name, parts))
-        reader = _ToolReader(described, layout, parts[name], entry, fixed)
+        reader = _ToolReader(described, parts[name], entry, layout, fixed)
         tools[name] = reader.tool(world.keys)
     generated = frozenset(
         one.table
@@ -259,10 +260,7 @@ def _expected_states(
     if not is_a_file(path):
         return None
     tasks, found = frozenset(ids), dict[str, Rows]()
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        content = parse_json(line, path, line=number)
+    for number, content in read_json_lines(path):
         if not isinstance(content, Mapping) or {*content} != {"task", "state"}:
             raise LoadingError(
                 path, "not an object with 'task' and 'state'", row=number, hint=f"write {_LINE}"
@@ -321,19 +319,16 @@ class _Requirement(Shape):
     """One condition of `requires`."""
 
     error: str
-    where: JsonValue = None
+    where: Json = None
     table: str | None = None
     exists: Flag = True
 
 
 @dataclass(frozen=True, slots=True)
-class _ToolReader:
+class _ToolReader(ToolEntry):
     """One entry of `tools` that works on the world, with all that it is checked against."""
 
-    described: Described
     layout: Layout
-    spec: ToolSpec
-    entry: LookupShape
     tables: Mapping[str, tuple[str, ...]]
 
     def tool(self, keys: Mapping[str, str]) -> WorldTool:
@@ -344,7 +339,7 @@ class _ToolReader:
         self._check_words(action)
         key = {p: self._column("key", table, c) for p, c in entry.key.items()}
         for parameter in key:
-            self._parameter("key", parameter)
+            self.parameter("key", parameter)
         returns = entry.returns if entry.value is None else [entry.value]
         served = tuple(self._served(table, name) for name in returns)
         if action == "look_up":
@@ -352,14 +347,17 @@ class _ToolReader:
                 name=self.spec.name, action=action, table=table,
                 lookup=self._lookup(table, key, served, keys),
             )  # fmt: skip
+        for name in entry.order_by:
+            self._column("order_by", table, name.removeprefix("-"))
         values = self._values(table, keys[table], insert=action == "insert")
+        required = cast("Any", self.spec.parameters.get("required", ()))
         return WorldTool(
             name=self.spec.name,
             action=action,
             table=table,
             key=key,
             where=self._where("where", table, entry.where),
-            order_by=tuple(self._ordering(table, name) for name in entry.order_by),
+            order_by=tuple(entry.order_by),
             values=values,
             column=self._column("column", table, entry.column) if entry.column else "",
             sources=tuple(entry.from_) if isinstance(entry.from_, list) else (entry.from_,),
@@ -367,7 +365,7 @@ class _ToolReader:
             requires=tuple(self._requires(action, table)),
             returns=served,
             error=entry.error,
-            optional=tuple(self._optional()),
+            optional=tuple(name for name in parameter_names(self.spec) if name not in required),
         )
 
     def _lookup(
@@ -423,7 +421,7 @@ class _ToolReader:
         if isinstance(given, Mapping) and len(given) == 1:
             ((word, name),) = given.items()
             if word == "argument" and isinstance(name, str):
-                return Argument(name=self._parameter(key, name))
+                return Argument(name=self.parameter(key, name))
             if word == "next" and isinstance(name, str):
                 return NextKey(prefix=name)
         return given
@@ -468,7 +466,7 @@ class _ToolReader:
         for name, said in given.items():
             column = self._column(key, table, name)
             if column in self.layout.private:
-                self._private(key, column)
+                self.refuse_private(key, column)
             bounds = said if isinstance(said, Mapping) and "argument" not in said else None
             for operator, bound in (bounds or {"equals": said}).items():
                 if bounds is not None and operator not in _OPERATORS:
@@ -482,41 +480,16 @@ class _ToolReader:
                 found.append(Where(column=column, operator=operator, value=value))
         return tuple(found)
 
-    def _ordering(self, table: str, name: str) -> str:
-        self._column("order_by", table, name.removeprefix("-"))
-        return name
-
     def _served(self, table: str, name: str) -> str:
         if name in self.layout.private:
-            self._private("returns", name)
+            self.refuse_private("returns", name)
         return self._column("returns", table, name)
-
-    def _private(self, key: str, name: str) -> NoReturn:
-        hint = "private columns never reach the agent; take it off"
-        self.refuse(f".{key}", f"{name!r} is a private column", hint)
 
     def _column(self, key: str, table: str, name: str) -> str:
         if name not in self.tables[table]:
             hint = did_you_mean(name, self.tables[table]) or f"it has {listed(self.tables[table])}"
             self.refuse(f".{key}", f"table {table!r} has no column {name!r}", hint)
         return name
-
-    def _parameter(self, key: str, name: str) -> str:
-        parameters = parameter_names(self.spec)
-        if name not in parameters:
-            hint = (
-                did_you_mean(name, parameters) or f"its parameters: {listed(parameters) or 'none'}"
-            )
-            self.refuse(f".{key}", f"the tool has no parameter {name!r}", hint)
-        return name
-
-    def _optional(self) -> Iterator[str]:
-        required = cast("Any", self.spec.parameters.get("required", ()))
-        yield from (name for name in parameter_names(self.spec) if name not in required)
-
-    def refuse(self, key: str, problem: str, hint: str) -> NoReturn:
-        path, name = self.described.path, self.spec.name
-        raise ToolSpecError(path, f"key 'tools.{name}{key}': {problem}", hint=hint)
 
 
 _OPERATORS: Final = tuple(one.value for one in Operator if one is not Operator.MATCHES)

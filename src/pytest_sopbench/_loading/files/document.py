@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -151,13 +151,27 @@ def parse_json(text: str, path: Path, *, line: int | None = None) -> JsonValue:
         raise kind(path, f"not readable: {fault}", row=line) from fault
     if is_too_deep(text, value):
         raise kind(path, _TOO_DEEP, row=line)
-    if "\\ud" in text.lower() and _has_surrogate(value):
+    if "\\ud" in text.lower() and (
+        _SURROGATE.search(json.dumps(value, ensure_ascii=False)) is not None
+    ):
         raise kind(
             path,
             "holds half of a surrogate pair (\\ud800 to \\udfff), which is no character",
             row=line,
         )
     return value
+
+
+def read_json_lines(path: Path) -> Iterator[tuple[int, JsonValue]]:
+    """Yield the value of each line that is not blank, with the number of the line.
+
+    Raises:
+        LoadingError: as `read_text`.
+        RowError: a line is not JSON; see `parse_json`.
+    """
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            yield number, parse_json(line, path, line=number)
 
 
 def is_too_deep(text: str, value: JsonValue) -> bool:
@@ -204,10 +218,6 @@ def _inside(value: JsonValue) -> Iterable[JsonValue]:
     if isinstance(value, Mapping):
         return value.values()
     return value if isinstance(value, list) else ()
-
-
-def _has_surrogate(value: JsonValue) -> bool:
-    return _SURROGATE.search(json.dumps(value, ensure_ascii=False)) is not None
 
 
 # Hashes of content, which survive a reformatting of the file that holds it.

@@ -13,7 +13,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import LoadingError, RowError
 
 from .cells import did_you_mean, listed
-from .document import not_utf8, parse_json, refuse_endless, unreadable
+from .document import not_utf8, read_json_lines, refuse_endless, unreadable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,28 +175,21 @@ def _first_twice(names: Sequence[str]) -> str | None:
 
 def _uneven(path: Path, line: int, found: int, wanted: int) -> RowError:
     hint = "a cell with a comma in it stands in double quotes" if found > wanted else ""
-    return RowError(path, f"{_counted(found)}, but the header names {wanted}", row=line, hint=hint)
-
-
-def _counted(cells: int) -> str:
-    return "1 cell" if cells == 1 else f"{cells} cells"
+    count = "1 cell" if found == 1 else f"{found} cells"
+    return RowError(path, f"{count}, but the header names {wanted}", row=line, hint=hint)
 
 
 def _read_jsonl(path: Path) -> Table:
     columns: tuple[str, ...] | None = None
     rows: list[tuple[JsonValue, ...]] = []
     lines = array("L")
-    with path.open(encoding="utf-8-sig") as stream:
-        for number, line in enumerate(stream, 1):
-            if not line.strip():
-                continue
-            value = parse_json(line, path, line=number)
-            if not isinstance(value, dict) or not value:
-                raise RowError(path, "not a JSON object with keys", row=number)
-            if columns is None:
-                columns = tuple(value)
-            rows.append(_cells_of(path, number, value, columns))
-            lines.append(number)
+    for number, value in read_json_lines(path):
+        if not isinstance(value, dict) or not value:
+            raise RowError(path, "not a JSON object with keys", row=number)
+        if columns is None:
+            columns = tuple(value)
+        rows.append(_cells_of(path, number, value, columns))
+        lines.append(number)
     if columns is None:
         raise LoadingError(path, "the file is empty", hint="write one JSON object per line")
     return Table(path=path, columns=columns, rows=rows, lines=lines, typed=True)

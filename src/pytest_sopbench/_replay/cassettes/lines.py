@@ -407,11 +407,6 @@ def cassettes_under(root: Path) -> Iterator[Path]:
     yield from sorted(root.glob(f"*/*/*{SUFFIX}"))
 
 
-def shown_name(name: str) -> str:
-    """Return what a name was made of, as far as it tells."""
-    return unquote(name.removesuffix(SUFFIX))
-
-
 # The lines of a cassette: what it is of, and for each trial a line about it and its exchanges.
 
 VERSION: Final = 1

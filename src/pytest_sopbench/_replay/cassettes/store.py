@@ -11,8 +11,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from errno import EINVAL
 from hashlib import sha256
-from os import O_RDONLY, close
-from os import open as open_fd
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,8 +34,6 @@ from .masking import Found, credentials_in, credentials_in_body, masked_reply
 # Files that appear whole or not at all.
 
 _NUMBERS = itertools.count()
-# Taken at import: an agent may put another function into its place.
-_getpid = os.getpid
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -48,7 +44,7 @@ def write_whole(path: Path, content: bytes) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Short, whatever the file is called: the name of a task may be as long as a name can be.
-    aside = path.with_name(f".{_getpid()}.{next(_NUMBERS)}.tmp")
+    aside = path.with_name(f".{os.getpid()}.{next(_NUMBERS)}.tmp")
     try:
         with aside.open("wb") as file:
             file.write(content)
@@ -347,9 +343,9 @@ def _alone_in(folder: Path) -> Generator[None]:
         yield
         return
     # The folder itself, so that no file is left behind.
-    descriptor = open_fd(folder, O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        close(descriptor)
+        os.close(descriptor)

@@ -10,7 +10,7 @@ from importlib import import_module
 from ipaddress import ip_address
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
-from urllib.request import HTTPErrorProcessor, OpenerDirector, build_opener
+from urllib.request import HTTPErrorProcessor, build_opener
 from urllib.request import Request as Outgoing
 
 from pytest_sopbench._replay.tape.exchange import Headers, Request
@@ -153,11 +153,7 @@ def send(request: Request, environment: Mapping[str, str]) -> Reply:
     for name, value in signed(request, environment):
         if name.lower() not in OF_ONE_CONNECTION:
             outgoing.add_header(name, value)
-    return Live(_opener().open(outgoing))
-
-
-def _opener() -> OpenerDirector:
-    return build_opener(AsItComes)
+    return Live(build_opener(AsItComes).open(outgoing))
 
 
 # The variables by which clients in another process find a provider, and where they lead.

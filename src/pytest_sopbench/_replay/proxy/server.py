@@ -15,7 +15,7 @@ from functools import partial, wraps
 from http import HTTPStatus
 from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Final, Literal, Protocol, Self, cast
+from typing import Any, Final, Literal, Self, cast
 
 from pytest_sopbench._replay.proxy.forwarding import (
     OF_ONE_CONNECTION,
@@ -66,10 +66,6 @@ class Visit:
     forward: Send
 
 
-class _Visited(Protocol):
-    visit: Callable[[str], Visit | None]
-
-
 class _RefusedError(Exception):
     """A request that is not read to its end, and what its sender is told."""
 
@@ -82,7 +78,7 @@ def _cut_short() -> _RefusedError:
     return _RefusedError(HTTPStatus.BAD_REQUEST, "the body of the request ends too early")
 
 
-def _of_the_message(headers: Headers) -> Headers:
+def _of_the_message(headers: Iterable[tuple[str, str]]) -> Headers:
     return tuple(one for one in headers if one[0].lower() not in OF_ONE_CONNECTION)
 
 
@@ -168,9 +164,7 @@ class Handler(BaseHTTPRequestHandler):
             told = f"nothing of the request came for {self.timeout} seconds"
             self._turn_away(HTTPStatus.REQUEST_TIMEOUT, told)
             return
-        headers = tuple(
-            (n, v) for n, v in self.headers.items() if n.lower() not in OF_ONE_CONNECTION
-        )
+        headers = _of_the_message(self.headers.items())
         asked = Request(method=self.command, url=visit.url, headers=headers, body=body)
         self.connection.settimeout(None)
         with suppress(ConnectionError):
@@ -201,7 +195,7 @@ class Handler(BaseHTTPRequestHandler):
     def _visit(self) -> Visit:
         if not (self.path.startswith("/") and self.path.isascii() and self.path.isprintable()):
             raise _RefusedError(HTTPStatus.BAD_REQUEST, _NO_PATH)
-        visit = cast("_Visited", self.server).visit(self.path)
+        visit = cast("_Server", self.server).visit(self.path)
         if visit is None:
             raise _RefusedError(HTTPStatus.GONE, _OVER)
         return visit
@@ -264,7 +258,11 @@ class Handler(BaseHTTPRequestHandler):
         left = int(length or 0) if told else None
         source = _Source(reply.chunks(), take, 0 if self._is_bare(reply.status) else left)
         try:
-            body = self._head(reply.status, _of_the_message(reply.headers), left)
+            body = self._head(
+                reply.status,
+                tuple(one for one in reply.headers if one[0].lower() not in OF_ONE_CONNECTION),
+                left,
+            )
             for chunk in source:
                 body.write(chunk)
             body.end()
@@ -378,7 +376,14 @@ class Proxy:
                 self._server = _Server(self)
                 serve = partial(self._server.serve_forever, poll_interval=0.05)
                 threading.Thread(target=serve, name="sop-replay-proxy", daemon=True).start()
-            token = next((key for key, r in self._routes.items() if _is(r, tape, own)), None)
+            token = next(
+                (
+                    key
+                    for key, r in self._routes.items()
+                    if (r.tape is tape and r.environment == own)
+                ),
+                None,
+            )
             if token is None:
                 token = secrets.token_urlsafe(12)
                 self._routes[token] = _Route(tape, upstreams(own), own)
@@ -416,10 +421,6 @@ class Proxy:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _is(route: _Route, tape: Tape, environment: Mapping[str, str]) -> bool:
-    return route.tape is tape and route.environment == environment
 
 
 class _Server(ThreadingHTTPServer):

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final
 
 from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import ComparedSession, SessionComparison
 from pytest_sopbench._core.model.task import OutputField, TaskName
-from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._sessions.file.writer import slimmed
 from pytest_sopbench._sessions.header import setups_of
-from pytest_sopbench._sessions.reading.planned import planned_records, selection_of, shard_of
-from pytest_sopbench._sessions.reading.reader import SavedSession
+from pytest_sopbench._sessions.reading.saved import SavedSession, planned_records, shard_of
 from pytest_sopbench.errors import SessionFileError
 
 from .gate import forgiven_in
 
-Kept: TypeAlias = Callable[[SavedSession], Sequence[RunRecord]]
 NO_FIELDS: Final[Mapping[str, Sequence[OutputField]]] = MappingProxyType({})
 
 
@@ -45,34 +42,16 @@ def compare_saved(
         SessionFileError: one of the two is a shard, or they have no agent in common and one of them
             has several.
     """
-    kept: Kept = _slimmed if baseline.slim or current.slim else _whole
-    if is_replayed(baseline) != is_replayed(current):
-        # How fast a model is, no recording tells.
-        kept = _untimed(kept)
     domains, agents = domains_left_out(baseline, current), agents_left_out(baseline, current)
+    before = _compared(baseline, current, "the baseline")
+    kept = [one for one in before.records if one.domain not in domains and one.agent not in agents]
+    # Tasks may have fallen which a baseline that was cut short does not know. A slim baseline has
+    # no last line; what it lacks stands among its doubts.
+    ended = baseline.finished or baseline.slim
+    doubt = before.doubt or ("" if ended else "the baseline did not come to its end")
     return compare(
-        ComparedSession(
-            name=_name(baseline, current),
-            records=[
-                one
-                for one in kept(baseline)
-                if one.domain not in domains and one.agent not in agents
-            ],
-            judging=baseline.header.judging,
-            domains=_judging(baseline),
-            comparers=_comparers(baseline),
-            doubt=_doubt("the baseline", baseline) or _unended(baseline),
-            setups=setups_of(baseline.header),
-        ),
-        ComparedSession(
-            name=_name(current, baseline),
-            records=kept(current),
-            judging=current.header.judging,
-            domains=_judging(current),
-            comparers=_comparers(current),
-            doubt=_doubt("the session", current),
-            setups=setups_of(current.header),
-        ),
+        replace(before, records=kept, doubt=doubt),
+        _compared(current, baseline, "the session"),
         left_out=set(_not_selected(baseline, current)),
         may_fail=forgiven_in(current).answers,
         fields=fields,
@@ -114,24 +93,30 @@ def _agents(saved: SavedSession) -> frozenset[str]:
     return frozenset(one.agent for one in planned_records(saved))
 
 
-def _whole(saved: SavedSession) -> Sequence[RunRecord]:
+def _compared(saved: SavedSession, other: SavedSession, what: str) -> ComparedSession:
+    """Return a session as far as it can be compared with another one."""
     if shard_of(saved) is not None:
         msg = f"{saved.path}: a shard is a part of the tasks, and cannot be compared"
         raise SessionFileError(msg, hint="put the shards together with sopbench merge first")
-    return planned_records(saved)
-
-
-def _slimmed(saved: SavedSession) -> Sequence[RunRecord]:
-    # What only one of the two knows would read as a change.
-    return tuple(map(slimmed, _whole(saved)))
-
-
-def _comparers(saved: SavedSession) -> Mapping[str, Mapping[str, str]]:
-    return {name: one.comparers for name, one in saved.header.domains.items()}
-
-
-def _untimed(kept: Kept) -> Kept:
-    return lambda saved: [replace(one, duration_s=None) for one in kept(saved)]
+    name, records = saved.name, planned_records(saved)
+    if saved.slim or other.slim:
+        # What only one of the two knows would read as a change.
+        records = tuple(map(slimmed, records))
+    if is_replayed(saved) != is_replayed(other):
+        name = f"{name} ({'replayed' if is_replayed(saved) else 'live'})"
+        # How fast a model is, no recording tells.
+        records = tuple(replace(one, duration_s=None) for one in records)
+    domains = saved.header.domains
+    return ComparedSession(
+        name=name,
+        records=records,
+        judging=saved.header.judging,
+        # How each domain was judged, if that was recorded.
+        domains={name: one.judging for name, one in domains.items() if one.judging},
+        comparers={name: one.comparers for name, one in domains.items()},
+        doubt=f"{what}: {saved.doubts[0]}" if saved.doubts else "",
+        setups=setups_of(saved.header),
+    )
 
 
 def is_replayed(saved: SavedSession) -> bool:
@@ -139,31 +124,8 @@ def is_replayed(saved: SavedSession) -> bool:
     return saved.header.options.replay in {"only", "auto"}
 
 
-def _name(saved: SavedSession, other: SavedSession) -> str:
-    """Return the name of a session; where one of two was replayed, it says which."""
-    if is_replayed(saved) == is_replayed(other):
-        return saved.name
-    return f"{saved.name} ({'replayed' if is_replayed(saved) else 'live'})"
-
-
-def _judging(saved: SavedSession) -> Mapping[str, str]:
-    """Return how each domain was judged, where that was recorded."""
-    return {name: one.judging for name, one in saved.header.domains.items() if one.judging}
-
-
-def _doubt(what: str, saved: SavedSession) -> str:
-    return f"{what}: {saved.doubts[0]}" if saved.doubts else ""
-
-
-def _unended(baseline: SavedSession) -> str:
-    """Say that tasks may have fallen which a baseline that was cut short does not know."""
-    # A slim baseline has no last line; what it lacks stands among its doubts.
-    ended = baseline.finished or baseline.slim
-    return "" if ended else "the baseline did not come to its end"
-
-
 def _not_selected(baseline: SavedSession, current: SavedSession) -> Iterator[TaskName]:
-    if not selection_of(current):
+    if not current.header.options.selection:
         return
     planned = {name: frozenset(one.planned) for name, one in current.header.domains.items()}
     for record in baseline.records:

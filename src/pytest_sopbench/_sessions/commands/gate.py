@@ -17,14 +17,14 @@ from pytest_sopbench._core.gates.quarantine import (
     report_entries,
 )
 from pytest_sopbench._core.model.task import GroupKey, TaskName, agents_of
-from pytest_sopbench._sessions.reading.planned import (
+from pytest_sopbench._sessions.reading.saved import (
+    SavedSession,
     asked_summaries,
     outcomes_of,
     planned_records,
     shard_of,
     summaries_of,
 )
-from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench.errors import SessionFileError
 
 

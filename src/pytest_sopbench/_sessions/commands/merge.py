@@ -19,15 +19,16 @@ from pytest_sopbench._sessions.header import (
     made_of,
     planned_tasks,
 )
-from pytest_sopbench._sessions.reading.planned import (
+from pytest_sopbench._sessions.lines import some_runs
+from pytest_sopbench._sessions.reading.reader import refuse_doubted
+from pytest_sopbench._sessions.reading.saved import (
+    SavedSession,
     never_started,
     planned_keys,
     recorded_gates,
-    selection_of,
     shard_of,
     summarized,
 )
-from pytest_sopbench._sessions.reading.reader import SavedSession, refuse_doubted
 from pytest_sopbench._settings.readers import Shard, read_sample
 from pytest_sopbench.errors import SessionFileError
 
@@ -122,11 +123,12 @@ def _by_agent(name: str, saved: SavedSession) -> Mapping[str, set[str]]:
 
 def _cuts(saved: SavedSession) -> Sequence[int]:
     """Return to how many tasks of a domain a sample cuts a part, after no cut at all."""
-    values = [one.removeprefix(_CUT) for one in selection_of(saved) if one.startswith(_CUT)]
+    values = [
+        one.removeprefix(_CUT) for one in saved.header.options.selection if one.startswith(_CUT)
+    ]
     return [MANY, *(read_sample(one).size for one in values)]
 
 
-_SHOWN: Final = 3
 _CONTENT: Final = ("sop", "specs", "tools", "data")
 
 
@@ -197,9 +199,9 @@ def _shard(saved: SavedSession) -> Shard:
     if shard is None:
         msg = f"{saved.path}: not a shard: it was made without --sop-shard"
         raise SessionFileError(msg, hint="merge puts the shards of one session together")
-    left = [_name(key) for key in (*saved.unfinished, *never_started(saved))]
+    left = [*saved.unfinished, *never_started(saved)]
     if not saved.finished or left:
-        lost = f": {_some(left)} did not come to an end" if left else ""
+        lost = f": {some_runs(left)} did not come to an end" if left else ""
         msg = f"{saved.path}: shard {shard} was cut short{lost}"
         raise SessionFileError(msg, hint="run that shard again")
     refuse_doubted(saved)
@@ -242,7 +244,7 @@ def _check_overlaps(parts: Sequence[SavedSession]) -> None:
     for one in parts:
         twice = [record.key for record in one.records if record.key in holders]
         if twice:
-            said = f"both have the run of {_some(list(map(_name, twice)))}"
+            said = f"both have the run of {some_runs(twice)}"
             raise _no_parts(holders[twice[0]], one, said)
         holders.update((record.key, one) for record in one.records)
 
@@ -286,7 +288,9 @@ def _options_of_all(parts: Sequence[SavedSession]) -> SessionOptions:
 
 
 def _selection(saved: SavedSession) -> tuple[str, ...]:
-    return tuple(option for option in selection_of(saved) if not option.startswith(SHARD))
+    return tuple(
+        option for option in saved.header.options.selection if not option.startswith(SHARD)
+    )
 
 
 def _selected_by(saved: SavedSession) -> str:
@@ -372,13 +376,3 @@ def _summaries(parts: Sequence[SavedSession]) -> Mapping[str, Summary]:
         return counted
     # A shard whose provider was away is no measure of the whole, which bounds it anew.
     return {name: replace(added[name], tolerated=one.tolerated) for name, one in counted.items()}
-
-
-def _name(key: RunKey) -> str:
-    trial = f" (trial {key.trial})" if key.trial > 1 else ""
-    return f"{key.domain}/{key.task}{trial}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{', '.join(names[:_SHOWN])}{more}"

@@ -28,9 +28,8 @@ from pytest_sopbench._core.records.record import RunRecord, is_replayed
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.variants import findings
-from pytest_sopbench._sessions.reading.event_log import kept_log
-from pytest_sopbench._sessions.reading.planned import planned_records, selection_of, summaries_of
-from pytest_sopbench._sessions.reading.reader import SavedSession
+from pytest_sopbench._sessions.file.event_logs import kept_log
+from pytest_sopbench._sessions.reading.saved import SavedSession, planned_records, summaries_of
 
 from .gate import forgiven_in, recorded_failures
 
@@ -97,7 +96,7 @@ def _facts_of(saved: SavedSession) -> Mapping[str, str]:
         "started": header.started,
         "commit": commit,
         "pytest-sopbench": header.plugin,
-        "selected by": " ".join(selection_of(saved)),
+        "selected by": " ".join(saved.header.options.selection),
         "scoring": "" if scoring == "exact" else scoring,
         "replayed": _replayed(saved),
     }

@@ -16,18 +16,19 @@ from pytest_sopbench._core.judging.judge import Asking
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._core.records.event_log import trace_of_log
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.records.rejudge import Judges, rescore
-from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
+from pytest_sopbench._sessions.file.event_logs import GONE as LOG_IS_GONE
+from pytest_sopbench._sessions.file.event_logs import kept_log
 from pytest_sopbench._sessions.header import SessionHeader, SessionOptions, made_of
-from pytest_sopbench._sessions.reading.planned import (
+from pytest_sopbench._sessions.reading.reader import refuse_doubted
+from pytest_sopbench._sessions.reading.saved import (
+    SavedSession,
     planned_records,
     recorded_gates,
     summarized,
 )
-from pytest_sopbench._sessions.reading.reader import SavedSession, refuse_doubted
 from pytest_sopbench.errors import SessionFileError
 
 GONE = "its domain has no such task; is it renamed or its row deleted?"
@@ -211,14 +212,9 @@ def _header(
 
 
 def _trace(session: Path, record: RunRecord) -> Trace | None:
-    """Return what the event log of a run holds, or `None` where none is there any more."""
-    if not record.trace:
-        return None
-    path = traces_folder(session) / trace_name(record.key)
-    try:
-        return trace_of_log(path.read_text("ascii"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as fault:
-        msg = f"{path}: cannot be read: {fault}"
-        raise SessionFileError(msg, hint="without it, less of the session can be judged") from fault
+    """Return what the event log of a run holds, or `None` if none is there any more."""
+    kept = kept_log(session, record)
+    if kept.why and kept.why != LOG_IS_GONE:
+        msg = f"{kept.path}: {kept.why}"
+        raise SessionFileError(msg, hint="without it, less of the session can be judged")
+    return kept.trace

@@ -37,13 +37,13 @@ from pytest_sopbench._sessions.header import (
     setups_of,
 )
 from pytest_sopbench._sessions.journal import (
-    ReadJournal,
     clear_journals,
     journals_folder,
     unmerged_journal,
 )
 from pytest_sopbench._sessions.lines import damage_lines, sealed, seed_of
-from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
+from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench._sessions.reading.saved import SavedSession
 from pytest_sopbench._settings.readers import ALWAYS_AGAIN
 from pytest_sopbench.errors import SessionFileError
 
@@ -110,7 +110,10 @@ def merge_journal_into_session(path: Path) -> Sequence[str]:
     left = unmerged_journal(path, saved.header)
     if saved.finished or not (left.finished or left.unfinished):
         return left.problems
-    _add_logs(path, left)
+    for key, run in left.finished.items():
+        place = traces_folder(path) / trace_name(key)
+        if run.events and not place.exists():
+            write_lines(place, (run.events.encode(),))
     starts = map(start_to_line, left.unfinished)
     runs = (run.line for run in left.finished.values())
     write_lines(path, _with_lines(path, saved.header, (*starts, *runs)))
@@ -192,14 +195,6 @@ def some_names(keys: Iterable[RunKey]) -> str:
     names: Sequence[str] = list(dict.fromkeys(f"{key.domain}/{key.task}" for key in keys))
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"{', '.join(names[:_NAMED])}{more}"
-
-
-def _add_logs(path: Path, left: ReadJournal) -> None:
-    for key, run in left.finished.items():
-        place = traces_folder(path) / trace_name(key)
-        if not run.events or place.exists():
-            continue
-        write_lines(place, (run.events.encode(),))
 
 
 def _shown(arguments: Mapping[str, Any]) -> str:

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 _BLOCK = 4_096
-# Taken at import: an agent may put another function into its place.
-_getpid = os.getpid
 
 
 @contextlib.contextmanager
@@ -56,7 +54,7 @@ def add_file(path: Path) -> Generator[BinaryIO]:
         FileExistsError: the place is taken.
         OSError: the disk did not take it.
     """
-    aside = path.with_name(f".{path.name}.{_getpid()}.kept.tmp")
+    aside = path.with_name(f".{path.name}.{os.getpid()}.kept.tmp")
     try:
         with replace_file(aside, is_durable=True) as file:
             yield file
@@ -128,7 +126,7 @@ def try_making(path: Path) -> None:
 
 def _aside(path: Path) -> Path:
     # Of this process alone, in the same folder, so that renaming it is one step.
-    return path.with_name(f".{path.name}.{_getpid()}.tmp")
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 
 def _opened(aside: Path) -> BinaryIO:

@@ -6,6 +6,7 @@ import hashlib
 import shutil
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from errno import ENOENT
 from os import O_APPEND, O_TRUNC, strerror
 from pathlib import Path
@@ -13,6 +14,9 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.model.trace import Trace
+from pytest_sopbench._core.records.event_log import trace_of_log
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench.errors import SessionFileError, SopbenchError
 
 from .atomic import opened_at_once, replace_file, try_making, try_writing
@@ -127,6 +131,39 @@ def _part(text: str) -> str:
 def _refused(path: Path, fault: OSError) -> SessionFileError:
     msg = f"{path}: cannot be written: {fault.strerror or fault}"
     return SessionFileError(msg, hint="sop_traces = none keeps no event logs")
+
+
+# The event log that was kept of one run: where it lies, and what it holds.
+
+GONE = "is gone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptLog:
+    """What is left of the event log of a run.
+
+    Attributes:
+        path: where it lies; `None` where none was kept.
+        trace: what it holds; `None` where it cannot be read.
+        why: why it cannot be read.
+    """
+
+    path: Path | None = None
+    trace: Trace | None = None
+    why: str = ""
+
+
+def kept_log(session: Path, record: RunRecord) -> KeptLog:
+    """Return the event log of a run of a saved session, as far as it is there."""
+    if not record.trace:
+        return KeptLog()
+    path = traces_folder(session) / trace_name(record.key)
+    try:
+        return KeptLog(path=path, trace=trace_of_log(path.read_text("ascii")))
+    except FileNotFoundError:
+        return KeptLog(path=path, why=GONE)
+    except (OSError, ValueError) as fault:
+        return KeptLog(path=path, why=f"cannot be read: {fault}")
 
 
 # Pages on a session: written all or none, and never half of one.

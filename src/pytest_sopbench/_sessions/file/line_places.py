@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -14,24 +12,13 @@ from pytest_sopbench._core.model.task import RunKey
 
 # The line that says that a run was begun: what is left of it when its process dies.
 
-# Taken at import: an agent may put another function into its place.
-_dumps: Final = json.dumps
-
 MARK: Final = '{"type":"start",'
 """How the line begins; a finished session has none."""
 
 
 def start_to_line(key: RunKey) -> str:
     """One line of ASCII JSON without its end."""
-    domain, agent = _repeated_start(key.domain), _repeated_start(key.agent)
-    rest = f'"domain":{domain},"task":{_dumps(key.task)},"trial":{key.trial},"agent":{agent}'
-    return f"{MARK}{rest}}}"
-
-
-@lru_cache
-def _repeated_start(text: str) -> str:
-    """Write a text that nearly every line has."""
-    return _dumps(text)
+    return json.dumps({"type": "start", **key._asdict()}, separators=(",", ":"))
 
 
 def start_from_json(data: Mapping[str, Any]) -> RunKey:
@@ -47,18 +34,9 @@ def start_from_json(data: Mapping[str, Any]) -> RunKey:
         raise ValueError(msg) from fault
 
 
-# Taken at import: an agent may put another function into its place.
-_loads: Final = json.loads
-
 CHANGED: Final = "something else has written into it, and runs are gone from it"
 
 _START: Final = MARK.encode()
-_STRING: Final = rb'"(?:[^"\\]|\\.)*"'
-# How a record's line begins; reading no more of it makes finishing cheap.
-_KEY: Final = re.compile(
-    rb'\{"type":"run","domain":(%b),"task":(%b),"trial":(\d+),"agent":(%b)[,}]'
-    % (_STRING, _STRING, _STRING)
-)
 
 
 def places_of(file: BinaryIO, first: bytes, count: int) -> Mapping[RunKey, int]:
@@ -99,38 +77,12 @@ def ordered(
         yield file.readline()
 
 
-def run_key(line: bytes) -> RunKey | None:
-    """Return of which run a line is, or `None` where it does not begin as one of a run does."""
-    found = _KEY.match(line)
-    if found is None:
-        return None
-    domain, task, trial, agent = found.groups()
-    return RunKey(_repeated(domain), _text(task), int(trial), _repeated(agent))
-
-
 def _key_of(line: bytes) -> RunKey | None:
-    """Return of which run a line is, or `None` where no session has written it."""
+    """Return of which run a line is, or `None` if no session has written it."""
     try:
-        key = run_key(line)
-        if key is not None:
-            return key
-        return RunKey.read(_loads(line))
+        return RunKey.read(json.loads(line))
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def _text(literal: bytes) -> str:
-    """Read a text as JSON writes it; without an escape it stands there as it is."""
-    if b"\\" in literal:
-        text: str = _loads(literal)
-        return text
-    return literal[1:-1].decode("ascii")
-
-
-@lru_cache
-def _repeated(literal: bytes) -> str:
-    """Read a text that nearly every line has."""
-    return _text(literal)
 
 
 # The folder that sessions lie in.

@@ -29,8 +29,6 @@ from .atomic import add_file, replace_file, try_making
 from .event_logs import traces_folder
 from .line_places import make_folder, ordered, places_of
 
-# Taken at import: an agent may put others into their place, also into those that JSON calls.
-_write = os.write
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 SYNC_SECONDS = 1.0
@@ -67,7 +65,9 @@ class SessionWriter:
         self._clock = clock
         self._seed = seed_of(header.identity)
         if kept is not None:
-            _refuse_existing(kept)
+            with _free(kept):
+                if kept.exists():
+                    raise FileExistsError(kept)
             _make_folder(kept)
         _make_folder(path)
         self._first = sealed(header_to_line(header)) + b"\n"
@@ -176,9 +176,9 @@ def write_whole(descriptor: int, data: bytes) -> None:
     Raises:
         OSError: the disk did not take all of it.
     """
-    written = _write(descriptor, data)
+    written = os.write(descriptor, data)
     while written < len(data):
-        written += _write(descriptor, data[written:])
+        written += os.write(descriptor, data[written:])
 
 
 def summary_to_line(summaries: Mapping[str, Summary], *, duration: float | None = None) -> str:
@@ -204,12 +204,6 @@ def _free(kept: Path) -> Generator[None]:
         msg = f"{kept}: a session is kept there already"
         hint = "choose another name, or move that file away first"
         raise SessionFileError(msg, hint=hint) from None
-
-
-def _refuse_existing(kept: Path) -> None:
-    with _free(kept):
-        if kept.exists():
-            raise FileExistsError(kept)
 
 
 def _make_folder(path: Path) -> None:

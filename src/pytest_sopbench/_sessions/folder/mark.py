@@ -22,9 +22,6 @@ from pytest_sopbench._sessions.file.line_places import make_folder
 from pytest_sopbench.errors import SessionFileError
 
 SUFFIX: Final = ".running"
-# Our own, since an agent may put others in their place.
-_loads: Final = json.loads
-_getpid: Final = os.getpid
 _TRIES: Final = 10
 _PAUSE: Final = 0.02
 """Seconds; whoever only looks at a mark holds its lock for less."""
@@ -53,7 +50,7 @@ def mark_path(session: Path) -> Path:
 def owner_of(session: Path) -> Owner:
     """Return the process that the mark of a session names."""
     try:
-        data = _loads(mark_path(session).read_text("ascii"))
+        data = json.loads(mark_path(session).read_text("ascii"))
         return Owner(process=data["process"], host=data["host"], since=data["since"])
     except (OSError, ValueError, KeyError, TypeError):
         return UNKNOWN
@@ -115,7 +112,7 @@ class Mark:
 
     def __init__(self, session: Path) -> None:
         self.path = mark_path(session)
-        self._process = _getpid()
+        self._process = os.getpid()
         self._was_there = False
         self._descriptor: int | None = None
         try:
@@ -133,7 +130,7 @@ class Mark:
 
     def take_off(self) -> None:
         """Say that the session has ended as it should."""
-        if self._descriptor is None or _getpid() != self._process:
+        if self._descriptor is None or os.getpid() != self._process:
             return
         # Before the lock goes, so that nobody finds a mark that looks left behind.
         with contextlib.suppress(OSError):

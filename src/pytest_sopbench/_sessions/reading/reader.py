@@ -1,11 +1,12 @@
-"""A saved session, read."""
+"""Read a saved session: its first line, what stands below it, and what is odd about the file."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, cast
@@ -26,7 +27,8 @@ from pytest_sopbench._sessions.file.writer import (
     slim_to_line,
     write_lines,
 )
-from pytest_sopbench._sessions.folder.pointer import followed, newest_with
+from pytest_sopbench._sessions.folder.paths import session_path
+from pytest_sopbench._sessions.folder.pointer import followed
 from pytest_sopbench._sessions.header import SCHEMA, SessionHeader, header_from_json
 from pytest_sopbench._sessions.journal import unmerged_journal
 from pytest_sopbench._sessions.lines import (
@@ -42,18 +44,18 @@ from pytest_sopbench._sessions.lines import (
     seed_of,
     some_runs,
 )
-from pytest_sopbench._sessions.reading.dataframe import frame_of
-from pytest_sopbench._settings.extensions import missing_metrics
+from pytest_sopbench._settings.extensions import load_metrics, missing_metrics
+from pytest_sopbench._settings.project_file import read_project
 from pytest_sopbench.errors import SessionFileError
 
-from .planned import (
+from .saved import (
+    SavedSession,
     Signs,
     never_started,
     outcomes_of,
     planned_records,
     shard_of,
     signs_of,
-    summaries_of,
     unplanned,
 )
 
@@ -158,93 +160,6 @@ def _text(literal: bytes) -> str:
 # Read a saved session, whole or left behind by a process that died.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavedSession:
-    """A session as it lies on disk.
-
-    Attributes:
-        path: the file.
-        header: what was asked of whom, and how it was judged.
-        records: the runs, each once, in the order of the file. Runs that stand only in the
-            journals of a session that did not end follow.
-        unfinished: the runs that were begun and left no line: their process died.
-        finished: whether the session came to its end.
-        reruns: how often other plugins ran tests again, by the title of each group.
-        absent: the planned runs of which the file has no sign; `None` where this is unknown.
-        damaged: the lines that hold something else than was written; they count for nothing.
-        doubts: why nothing may be concluded from the file; empty where all is well.
-        problems: what is odd about the file: doubts, damaged lines and more.
-        called: what the session was asked for by.
-    """
-
-    path: Path
-    header: SessionHeader
-    records: tuple[RunRecord, ...]
-    unfinished: tuple[RunKey, ...] = ()
-    finished: bool = False
-    reruns: Mapping[str, int] | None = None
-    absent: tuple[RunKey, ...] | None = None
-    damaged: tuple[DamagedLine, ...] = ()
-    doubts: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
-    called: str = ""
-
-    @property
-    def name(self) -> str:
-        """What the session was asked for by, such as `last`, else the name of its file."""
-        return self.called or self.path.stem
-
-    @property
-    def slim(self) -> bool:
-        """Whether it is a slim baseline, whose runs have an outcome and names of calls alone."""
-        return self.header.options.slim
-
-    @property
-    def summaries(self) -> Mapping[str, Summary] | None:
-        """What the runs of each domain came to, counted; `None` without an end of the session."""
-        return summaries_of(self) if self.finished else None
-
-    def runs_of(self, task: str) -> tuple[RunRecord, ...]:
-        """Return the runs of one task, in the order of trials.
-
-        Args:
-            task: `DOMAIN/TASK`, `DOMAIN::TASK`, or the task's id where one domain has it.
-
-        Raises:
-            SessionFileError: no task is called so, or tasks of several domains are.
-        """
-        found = [one for one in self.records if is_called(one.domain, one.task, task)]
-        if not found:
-            ids = {name for one in self.records for name in _names_of(one.domain, one.task)}
-            near = get_close_matches(task, sorted(ids), n=3)
-            count = len({(one.domain, one.task) for one in self.records})
-            by = " ".join(("", *self.header.options.selection))
-            ran = f"it ran {count} task{'s' * (count != 1)}{by and f', selected by{by}'}"
-            msg = f"{self.path}: no run of a task {task!r}; {ran}"
-            hint = f"did you mean {' or '.join(near)}?" if near else "tasks are named DOMAIN/TASK"
-            if other := newest_with(task, self.path):
-                hint = f"the session {other} ran it"
-            raise SessionFileError(msg, hint=hint)
-        domains = sorted({record.domain for record in found})
-        if len(domains) > 1:
-            msg = f"{self.path}: {task!r} is a task of {', '.join(domains)}"
-            raise SessionFileError(msg, hint=f"write {domains[0]}/{task}")
-        return tuple(sorted(found, key=lambda record: (record.agent, record.trial)))
-
-    def to_dataframe(self) -> Any:
-        """Return the runs as a `pandas.DataFrame`, one row each, in the order of the file.
-
-        Its columns are `domain`, `task`, `trial`, `agent`, `outcome`, `correct`, `reason`,
-        `answer.FIELD` for each output field, `calls`, `duration_s`, `input_tokens`,
-        `cached_tokens`, `cache_write_tokens`, `output_tokens`, `reasoning_tokens`, `model_calls`,
-        `cost_usd`, `model`. What is not known is missing, and never 0.
-
-        Raises:
-            SessionFileError: pandas is not installed.
-        """
-        return frame_of(self.records)
-
-
 def read_session(path: Path) -> SavedSession:
     """Read a saved session, line by line. A missing or truncated last line is no error.
 
@@ -274,6 +189,28 @@ def read_session(path: Path) -> SavedSession:
     return _judged(path, called, header, content, left)
 
 
+def load_session(session: str | os.PathLike[str]) -> SavedSession:
+    """Read a saved session, which may still be written or left behind by a process that died.
+
+    Args:
+        session: a path, or the name of a session in `sop_dir`, such as `"last"`. A text
+            with a separator, or one that ends in `.jsonl`, is a path.
+
+    Returns:
+        The session with all of its runs. Its summaries and its table have the metrics of the
+        packages that are installed.
+
+    Raises:
+        ExtensionError: a metric of a package cannot be used.
+        SessionFileError: it cannot be read, is no saved session, was written by another version,
+            or is damaged elsewhere than at its end.
+    """
+    load_metrics()
+    if not isinstance(session, str):
+        return read_session(Path(session))
+    return read_session(session_path(session, read_project(Path.cwd()).sessions_dir))
+
+
 def refuse_doubted(saved: SavedSession) -> None:
     """Refuse a session of which nothing may be concluded, before another is made of it.
 
@@ -283,11 +220,6 @@ def refuse_doubted(saved: SavedSession) -> None:
     if saved.doubts:
         msg = f"{saved.path}: {saved.doubts[0]}"
         raise SessionFileError(msg, hint="resume it, or run it again: damaged runs are lost")
-
-
-def is_called(domain: str, task: str, name: str) -> bool:
-    """Tell whether a user names a task so."""
-    return name.endswith(task) and name in _names_of(domain, task)
 
 
 def _judged(
@@ -366,10 +298,6 @@ def _add_leftovers(path: Path, header: SessionHeader, content: Content) -> list[
         content.records.setdefault(key, run.record)
     content.begun.update(dict.fromkeys(left.unfinished))
     return list(left.problems)
-
-
-def _names_of(domain: str, task: str) -> tuple[str, ...]:
-    return task, f"{domain}/{task}", f"{domain}::{task}"
 
 
 def _nearest(path: Path) -> str:

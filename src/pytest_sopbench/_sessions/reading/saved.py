@@ -1,23 +1,33 @@
-"""A saved session with every run that it planned, however it ended, and what they came to."""
+"""A saved session: every run that it planned, however it ended, and what they came to.
+
+`read_session` makes it of a file. Whatever is counted is counted from the lines of runs again; what
+the session itself counted is not believed.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from pytest_sopbench._core.gates.conditions import GateSpec, bounded, read_gate
 from pytest_sopbench._core.gates.quarantine import Forgiven
-from pytest_sopbench._core.metrics.metric import About
+from pytest_sopbench._core.metrics.counts import share_of
+from pytest_sopbench._core.metrics.metric import About, Metric, cell_of, run_columns
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.tally import Tally
 from pytest_sopbench._core.model.task import GroupKey, OutputField, RunKey, agents_of
+from pytest_sopbench._core.model.usage import COUNTS
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.verdict import COMPLETED, Outcome
+from pytest_sopbench._sessions.folder.pointer import newest_with
 from pytest_sopbench._sessions.header import PlannedTasks, SessionHeader
 from pytest_sopbench._sessions.lines import DamagedLine
 from pytest_sopbench._settings.readers import Shard
@@ -27,38 +37,108 @@ Signs: TypeAlias = Mapping[tuple[str, str, int], set[str]]
 """The tasks of which a file has a sign, by domain, agent and trial."""
 
 
-class ReadSession(Protocol):
-    """What a saved session must tell to be counted; `SavedSession` counts itself by it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedSession:
+    """A session as it lies on disk.
+
+    Attributes:
+        path: the file.
+        header: what was asked of whom, and how it was judged.
+        records: the runs, each once, in the order of the file. Runs that stand only in the
+            journals of a session that did not end follow.
+        unfinished: the runs that were begun and left no line: their process died.
+        finished: whether the session came to its end.
+        reruns: how often other plugins ran tests again, by the title of each group.
+        absent: the planned runs of which the file has no sign; `None` where this is unknown.
+        damaged: the lines that hold something else than was written; they count for nothing.
+        doubts: why nothing may be concluded from the file; empty where all is well.
+        problems: what is odd about the file: doubts, damaged lines and more.
+        called: what the session was asked for by.
+    """
+
+    path: Path
+    header: SessionHeader
+    records: tuple[RunRecord, ...]
+    unfinished: tuple[RunKey, ...] = ()
+    finished: bool = False
+    reruns: Mapping[str, int] | None = None
+    absent: tuple[RunKey, ...] | None = None
+    damaged: tuple[DamagedLine, ...] = ()
+    doubts: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    called: str = ""
 
     @property
-    def path(self) -> Path: ...
+    def name(self) -> str:
+        """What the session was asked for by, such as `last`, else the name of its file."""
+        return self.called or self.path.stem
+
     @property
-    def header(self) -> SessionHeader: ...
+    def slim(self) -> bool:
+        """Whether it is a slim baseline, whose runs have an outcome and names of calls alone."""
+        return self.header.options.slim
+
     @property
-    def records(self) -> tuple[RunRecord, ...]: ...
-    @property
-    def unfinished(self) -> tuple[RunKey, ...]: ...
-    @property
-    def finished(self) -> bool: ...
-    @property
-    def reruns(self) -> Mapping[str, int] | None: ...
-    @property
-    def absent(self) -> tuple[RunKey, ...] | None: ...
-    @property
-    def damaged(self) -> tuple[DamagedLine, ...]: ...
+    def summaries(self) -> Mapping[str, Summary] | None:
+        """What the runs of each domain came to, counted; `None` without an end of the session."""
+        return summaries_of(self) if self.finished else None
+
+    def runs_of(self, task: str) -> tuple[RunRecord, ...]:
+        """Return the runs of one task, in the order of trials.
+
+        Args:
+            task: `DOMAIN/TASK`, `DOMAIN::TASK`, or the task's id where one domain has it.
+
+        Raises:
+            SessionFileError: no task is called so, or tasks of several domains are.
+        """
+        found = [one for one in self.records if is_called(one.domain, one.task, task)]
+        if not found:
+            ids = {name for one in self.records for name in _names_of(one.domain, one.task)}
+            near = get_close_matches(task, sorted(ids), n=3)
+            count = len({(one.domain, one.task) for one in self.records})
+            by = " ".join(("", *self.header.options.selection))
+            ran = f"it ran {count} task{'s' * (count != 1)}{by and f', selected by{by}'}"
+            msg = f"{self.path}: no run of a task {task!r}; {ran}"
+            hint = f"did you mean {' or '.join(near)}?" if near else "tasks are named DOMAIN/TASK"
+            if other := newest_with(task, self.path):
+                hint = f"the session {other} ran it"
+            raise SessionFileError(msg, hint=hint)
+        domains = sorted({record.domain for record in found})
+        if len(domains) > 1:
+            msg = f"{self.path}: {task!r} is a task of {', '.join(domains)}"
+            raise SessionFileError(msg, hint=f"write {domains[0]}/{task}")
+        return tuple(sorted(found, key=lambda record: (record.agent, record.trial)))
+
+    def to_dataframe(self) -> Any:
+        """Return the runs as a `pandas.DataFrame`, one row each, in the order of the file.
+
+        Its columns are `domain`, `task`, `trial`, `agent`, `outcome`, `correct`, `reason`,
+        `answer.FIELD` for each output field, `calls`, `duration_s`, `input_tokens`,
+        `cached_tokens`, `cache_write_tokens`, `output_tokens`, `reasoning_tokens`, `model_calls`,
+        `cost_usd`, `model`. What is not known is missing, and never 0.
+
+        Raises:
+            SessionFileError: pandas is not installed.
+        """
+        return frame_of(self.records)
 
 
-def selection_of(saved: ReadSession) -> tuple[str, ...]:
-    """Return the options that selected the session's tasks, as they are written."""
-    return saved.header.options.selection
+def is_called(domain: str, task: str, name: str) -> bool:
+    """Tell whether a user names a task so."""
+    return name.endswith(task) and name in _names_of(domain, task)
 
 
-def shard_of(saved: ReadSession) -> Shard | None:
+def _names_of(domain: str, task: str) -> tuple[str, ...]:
+    return task, f"{domain}/{task}", f"{domain}::{task}"
+
+
+def shard_of(saved: SavedSession) -> Shard | None:
     """Return which part of a session this is, or `None` where it is no part."""
     return saved.header.options.shard
 
 
-def planned_records(saved: ReadSession) -> tuple[RunRecord, ...]:
+def planned_records(saved: SavedSession) -> tuple[RunRecord, ...]:
     """Return a record of each planned run; denominators never shrink.
 
     A run that was begun and left no line is a `crash`, a planned one without any sign `not_run`.
@@ -68,7 +148,7 @@ def planned_records(saved: ReadSession) -> tuple[RunRecord, ...]:
 
 
 def summaries_of(
-    saved: ReadSession,
+    saved: SavedSession,
     *,
     without: Collection[RunKey] = (),
     fields: Mapping[str, Sequence[OutputField]] = MappingProxyType({}),
@@ -97,7 +177,7 @@ def summaries_of(
 
 
 def asked_summaries(
-    saved: ReadSession, forgiven: Forgiven
+    saved: SavedSession, forgiven: Forgiven
 ) -> Mapping[About, Mapping[str, Summary]]:
     """Return what the runs came to that gates are asked of, where these are not all.
 
@@ -118,7 +198,7 @@ def asked_summaries(
     return {about: summaries_of(saved, without=keys) for about, keys in left_out.items() if keys}
 
 
-def recorded_gates(saved: ReadSession) -> tuple[GateSpec, ...]:
+def recorded_gates(saved: SavedSession) -> tuple[GateSpec, ...]:
     """Return the gates that the session itself was asked.
 
     Raises:
@@ -132,7 +212,7 @@ def recorded_gates(saved: ReadSession) -> tuple[GateSpec, ...]:
         raise SessionFileError(msg, hint="was it written by another pytest-sopbench?") from fault
 
 
-def outcomes_of(saved: ReadSession) -> Mapping[str, Summary]:
+def outcomes_of(saved: SavedSession) -> Mapping[str, Summary]:
     """Return what `summaries_of` does as far as outcomes go, which is quicker to count."""
     counts = Counter([(one.domain, one.agent, one.outcome) for one in planned_records(saved)])
     groups: dict[GroupKey, dict[Outcome, int]] = {}
@@ -176,7 +256,7 @@ def grouped(
     return {group: tally.summary() for group, tally in tallies.items()}
 
 
-def planned_keys(saved: ReadSession) -> Iterator[RunKey]:
+def planned_keys(saved: SavedSession) -> Iterator[RunKey]:
     """Yield the planned runs, by domain and agent.
 
     Where the header does not tell agents, they are of the one that runs of the domain tell first.
@@ -189,7 +269,7 @@ def planned_keys(saved: ReadSession) -> Iterator[RunKey]:
                 yield RunKey(name, task, trial, agent)
 
 
-def never_started(saved: ReadSession, seen: Signs | None = None) -> Iterator[RunKey]:
+def never_started(saved: SavedSession, seen: Signs | None = None) -> Iterator[RunKey]:
     """Yield the planned runs of which the file has no sign; `seen` is known to who asks again."""
     if saved.absent is not None:
         yield from saved.absent
@@ -204,7 +284,7 @@ def never_started(saved: ReadSession, seen: Signs | None = None) -> Iterator[Run
                     yield RunKey(name, task, trial, known)
 
 
-def unplanned(saved: ReadSession, seen: Signs | None = None) -> Iterator[RunKey]:
+def unplanned(saved: SavedSession, seen: Signs | None = None) -> Iterator[RunKey]:
     """Yield the runs of the file that its session did not plan, where it says what it planned."""
     if not saved.header.domains:
         return
@@ -213,17 +293,12 @@ def unplanned(saved: ReadSession, seen: Signs | None = None) -> Iterator[RunKey]
         agents: Mapping[str, PlannedTasks] = {} if domain is None else domain.agents or {"": domain}
         planned = agents.get(agent)
         known = frozenset(planned.planned) if planned is not None else frozenset[str]()
-        for task in sorted(tasks - known if _have_all(planned, trial) else tasks):
+        for task in sorted(tasks):
             if planned is None or task not in known or trial not in planned.trials_of(task):
                 yield RunKey(name, task, trial, agent)
 
 
-def _have_all(planned: PlannedTasks | None, trial: int) -> bool:
-    """Tell whether this trial was planned of every task, so that none need be looked at."""
-    return planned is not None and not planned.some_trials and 1 <= trial <= planned.trials
-
-
-def signs_of(saved: ReadSession) -> Signs:
+def signs_of(saved: SavedSession) -> Signs:
     """Return the tasks of which there is a sign, by domain, agent and trial.
 
     Where the header does not tell agents, which one the others had is a guess, which must not make
@@ -241,12 +316,12 @@ def signs_of(saved: ReadSession) -> Signs:
     return seen
 
 
-def _told(saved: ReadSession) -> Mapping[str, str]:
+def _told(saved: SavedSession) -> Mapping[str, str]:
     """Return the agent of each domain that its runs tell first."""
     return {one.domain: one.agent for one in reversed(saved.records)}
 
 
-def _missing(saved: ReadSession) -> Iterator[RunRecord]:
+def _missing(saved: SavedSession) -> Iterator[RunRecord]:
     for key in saved.unfinished:
         yield _unseen(key, Outcome.CRASH, "the process that ran it died")
     damaged = {one.run for one in saved.damaged}
@@ -266,3 +341,71 @@ def _unseen(key: RunKey, outcome: Outcome, reason: str) -> RunRecord:
         outcome=outcome,
         reason=reason,
     )
+
+
+# A saved session as a table of pandas: one row for each run.
+
+RUN = ("domain", "task", "trial", "agent", "outcome")
+"""The first columns; those of metrics follow, the reason, and the share of right fields."""
+
+BEHIND = ("calls", "duration_s", *COUNTS, "model")
+"""Columns behind them; what a run did not tell is missing, and never 0."""
+
+EXTRA = "pip install pandas"
+
+
+def frame_of(records: Iterable[RunRecord]) -> Any:
+    """Return a `pandas.DataFrame` with one row for each run, in the order of the records.
+
+    The columns are those of `columns_before`, then `answer.FIELD` for each field that some run
+    answered and `right.FIELD` for each that was compared, sorted, then `BEHIND`. `calls` counts
+    tool calls.
+
+    Raises:
+        SessionFileError: pandas is not installed.
+    """
+    try:
+        pandas = import_module("pandas")
+    except ImportError:
+        msg = "to_dataframe() needs pandas, which is not installed"
+        raise SessionFileError(msg, hint=EXTRA) from None
+    metrics = run_columns()
+    rows = [_row(one, metrics) for one in records]
+    before = columns_before()
+    answers = sorted({name for row in rows for name in row} - {*before, *BEHIND})
+    return pandas.DataFrame(rows, columns=[*before, *answers, *BEHIND])
+
+
+def columns_before() -> tuple[str, ...]:
+    """Return the columns before those of the answer."""
+    return (*RUN, *run_columns(), "reason", "fields")
+
+
+def _right(record: RunRecord) -> Mapping[str, bool]:
+    """Return of each field whether it is right; of what was not judged nobody knows."""
+    if any(one.held is None for one in record.compared):
+        return {}
+    wrong = {one.field for one in record.mismatches}
+    completed = record.outcome in COMPLETED
+    names = (name for name in record.expected if name not in record.ignored)
+    return {f"right.{name}": completed and name not in wrong for name in names}
+
+
+def _row(record: RunRecord, metrics: Mapping[str, Metric]) -> Mapping[str, Any]:
+    answer: Mapping[str, JsonValue] = record.answer or {}
+    return {
+        "domain": record.domain,
+        "task": record.task,
+        "trial": record.trial,
+        "agent": record.agent,
+        "outcome": record.outcome.value,
+        **{column: cell_of(metric, record) for column, metric in metrics.items()},
+        "reason": record.reason,
+        "fields": share_of(record, completed=record.outcome in COMPLETED),
+        **{f"answer.{name}": value for name, value in answer.items()},
+        **_right(record),
+        "calls": len(record.calls),
+        "duration_s": record.duration_s,
+        **{name: getattr(record.usage, name) for name in COUNTS},
+        "model": record.usage.model,
+    }
