@@ -10,7 +10,7 @@ import pytest
 from promised import PATH
 
 import pytest_sopbench
-from pytest_sopbench._settings import table
+from tests.builders.tables import table
 
 
 def test_the_manifest_is_what_the_code_has() -> None:
