@@ -11,11 +11,9 @@ import pytest
 from click.testing import Result
 
 from pytest_sopbench import Mismatch, Outcome, RunRecord
-from pytest_sopbench._core.records.lines import to_line
-from pytest_sopbench._sessions.file.writer import SessionWriter
-from pytest_sopbench._sessions.header import SessionHeader
 from tests.builders import commands
 from tests.builders.refunds import write_refunds
+from tests.builders.saved import SessionHeader, SessionWriter, to_line
 
 Sopbench = Callable[..., Result]
 

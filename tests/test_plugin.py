@@ -9,11 +9,8 @@ import json
 import sys
 from pathlib import Path
 
-# As in the conftest of the room: what is imported here is not imported again by every run.
-import hypothesis  # noqa: F401 - see above
 import pytest
 
-import pytest_sopbench._hooks.parametrize  # noqa: F401 - see above
 from pytest_sopbench._hooks.settings import lacking
 
 AGENT = """

@@ -15,7 +15,7 @@ from promised import PATH
 import pytest_sopbench
 from pytest_sopbench import Match, Mismatch, RunKey, hookspecs
 from pytest_sopbench._cli import app
-from pytest_sopbench._settings import table
+from tests.builders.tables import table
 
 ROOT = Path(__file__).parents[1]
 

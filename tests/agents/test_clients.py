@@ -15,12 +15,12 @@ import pytest
 from model_stub import chat, responses
 from pydantic import TypeAdapter
 
-from pytest_sopbench._core.judging.availability import is_unavailable
 from pytest_sopbench.agents import FunctionCalling, Message, ModelRequest, ReAct, StopReason
 from pytest_sopbench.agents.clients import make_client
 from pytest_sopbench.agents.clients.openai_chat import read_arguments
 from pytest_sopbench.agents.settings import Connection
 from pytest_sopbench.errors import AgentSpecError
+from tests.builders.judged import is_unavailable
 
 ASKED = ModelRequest(
     messages=(

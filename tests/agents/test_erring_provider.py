@@ -31,13 +31,13 @@ from erring_provider import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.judging.availability import is_unavailable
 from pytest_sopbench.agents import Message, ModelRequest, StopReason, ToolRequest, ToolResult
 from pytest_sopbench.agents.clients import make_client
 from pytest_sopbench.agents.clients.broken import FailedResponseError
 from pytest_sopbench.agents.clients.sent_back import NAME, valid_ids, valid_name
 from pytest_sopbench.agents.settings import Connection
 from pytest_sopbench.errors import Unavailable
+from tests.builders.judged import is_unavailable
 from tests.builders.lab import write_lab
 
 RUNS = int(os.environ.get("SOPBENCH_ERRING", "4"))

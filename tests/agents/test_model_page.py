@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from shown import commands_of, is_shown
 
-from pytest_sopbench._running.agents.spec import resolve_agent
 from pytest_sopbench.agents import FunctionCalling, ReAct, Stepwise
 from pytest_sopbench.agents.clients import PROVIDERS
 from pytest_sopbench.agents.model_agent import settings_of
+from tests.builders.running import resolve_agent
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "how-to" / "test-a-model.md").read_text(encoding="utf-8")

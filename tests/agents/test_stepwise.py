@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_sopbench import ApprovalDecision, split_sop
-from pytest_sopbench._core.steps.approving import deny_all
-from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench.agents import Message, Reply, Stepwise, StopReason, ToolRequest
 from pytest_sopbench.errors import AgentSpecError
+from tests.builders.running import AgentCaller, deny_all
 
 ANSWER = '<final_output>{"hazard_class": "Hazard Class B"}</final_output>'
 SOP = """# Goods

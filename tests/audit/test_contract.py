@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pytest_sopbench._audit.audit import audit_domain
+from tests.builders.domains import audit_domain
 from tests.builders.pages import write_returns
 
 

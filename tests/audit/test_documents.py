@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._audit.audit import audit
-from pytest_sopbench._audit.model import Finding
+from tests.builders.domains import Finding, audit
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._audit.model import Severity
+from tests.builders.domains import Severity
 
 
 def relabelled(lab: Any, old: str, *new: str) -> Any:

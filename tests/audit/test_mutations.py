@@ -8,9 +8,7 @@ from random import Random
 import pytest
 from campaign.mutations import HARMLESS, MUTATIONS, copy_of, drawn, found_in, rewritten
 
-from pytest_sopbench._audit.audit import audit
-from pytest_sopbench._audit.model import Severity
-from pytest_sopbench._loading.finding import BUNDLED, domains_in
+from tests.builders.domains import BUNDLED, Severity, audit, domains_in
 
 SEED = 1
 

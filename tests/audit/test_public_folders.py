@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from parcels import spec, with_code
 
-from pytest_sopbench._audit.audit import audit
-from pytest_sopbench._audit.model import Severity
+from tests.builders.domains import Severity, audit
 
 # Tools that no call can reach, since nothing has their argument.
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._audit.audit import audit
-from pytest_sopbench._audit.model import Finding
+from tests.builders.domains import Finding, audit
 
 GOODS = """
 import re

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from builders.saved import planned_records, read_resumable
 from click.testing import CliRunner, Result
 
 from campaign.damages import Damage
@@ -25,11 +26,7 @@ from campaign.kit import (
     traceback_of_ours,
     write_lab,
 )
-from pytest_sopbench import Outcome, SavedSession
-from pytest_sopbench._core.model.task import RunKey
-from pytest_sopbench._sessions.commands.resume import read_resumable
-from pytest_sopbench._sessions.reading.reader import read_session
-from pytest_sopbench._sessions.reading.saved import planned_records
+from pytest_sopbench import Outcome, RunKey, SavedSession, load_session
 from pytest_sopbench.cli import main
 from pytest_sopbench.errors import SessionFileError
 
@@ -131,7 +128,7 @@ class Trial:
         os.chdir(home)
         is_journal = self.source == "journal"
         path = FOLDER / f"{'left' if is_journal else self.source}.jsonl"
-        sound = {one: _outcomes(read_session(one)) for one in (path, WHOLE)}
+        sound = {one: _outcomes(load_session(one)) for one in (path, WHOLE)}
         target = FOLDER / "left.journals" / "main.jsonl" if is_journal else path
         self.damage(target, random.Random(self.number))  # noqa: S311 - no secret
         judge = Judge(path, sound, may_claim=self.may_claim)
@@ -231,14 +228,14 @@ class Judge:
         if self._may_claim:
             return True
         try:
-            return _outcomes(read_session(self._path)) == self._sound
+            return _outcomes(load_session(self._path)) == self._sound
         except SessionFileError:
             # Gates that are asked of the sound session, with this one beside it.
             return False
 
     def _read(self) -> Iterator[str]:
         try:
-            saved = read_session(self._path)
+            saved = load_session(self._path)
         except SessionFileError as fault:
             yield from _unclear(str(fault), self._path)
             return
@@ -253,7 +250,7 @@ class Judge:
     def _made(self, path: Path) -> Iterator[str]:
         """Look at a session that was made of the damaged one."""
         if path.exists() and not self._may_claim:
-            found = _outcomes(read_session(path))
+            found = _outcomes(load_session(path))
             for key, outcome in found.items():
                 if outcome is Outcome.CORRECT and self._known.get(key) is not Outcome.CORRECT:
                     yield f"{path} has {key} correct"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pytest_sopbench._sessions.lines import bare, is_sealed, sealed, seed_of
+from builders.saved import bare, is_sealed, sealed, seed_of
 
 Damage: TypeAlias = Callable[[Path, random.Random], None]
 Lines: TypeAlias = Callable[[list[bytes], random.Random], Sequence[bytes]]

@@ -21,8 +21,7 @@ from campaign.kit import (
     traceback_of_ours,
     write_lab,
 )
-from pytest_sopbench import Outcome
-from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench import Outcome, load_session
 from pytest_sopbench.errors import SessionFileError
 
 TASKS = 8
@@ -273,7 +272,7 @@ def _prepare(home: Path, what: str, place: str) -> None:
 
 def _is_whole(path: Path) -> bool:
     try:
-        saved = read_session(path)
+        saved = load_session(path)
     except SessionFileError:
         return False
     right = [one for one in saved.records if one.outcome is Outcome.CORRECT]
@@ -289,7 +288,7 @@ def _older_changed(where: Path, older: Mapping[Path, bytes]) -> Iterator[str]:
 
 def _claims(path: Path) -> Iterator[str]:
     try:
-        saved = read_session(path)
+        saved = load_session(path)
     except SessionFileError as fault:
         if path.name not in str(fault):
             yield f"{path.name}: an unclear error: {fault}"

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_sopbench._audit.audit import audit
-from pytest_sopbench._loading.finding import BUNDLED
+from builders.domains import BUNDLED, audit
 
 DOMAINS = ("dangerous_goods", "customer_service")
 """One with its rows in a table, one with JSON."""

@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_sopbench import Outcome
-from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._core.records.record import CallRecord
-from pytest_sopbench._sessions.header import DomainHeader
-from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench import Outcome, load_session
+from tests.builders.judged import Usage
+from tests.builders.saved import CallRecord, DomainHeader
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]
@@ -215,7 +213,7 @@ def test_a_slim_baseline_holds_outcomes_and_names_of_calls_and_nothing_else(
         "outcome": "wrong",
         "calls": ["pay"],
     } == last
-    assert "as agreed" == read_session(tmp_path / "main.jsonl").header.options.reason
+    assert "as agreed" == load_session(tmp_path / "main.jsonl").header.options.reason
 
 
 def test_a_slim_baseline_is_compared_as_its_session_is(

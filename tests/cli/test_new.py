@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from pytest_sopbench._core.contract.conditions import satisfied
-from pytest_sopbench._core.contract.rules import Contract
-from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.cli import main
+from tests.builders.domains import load_domain
+from tests.builders.judged import Contract, satisfied
 
 
 @pytest.fixture(autouse=True)

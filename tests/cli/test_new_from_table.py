@@ -12,8 +12,8 @@ import openpyxl
 import pytest
 from click.testing import CliRunner, Result
 
-from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.cli import main
+from tests.builders.domains import load_domain
 
 OLD_CASES = Path(__file__).parents[2] / "docs" / "files" / "old_cases.py"
 TABLE = """\

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._loading.load import load_domain
+from tests.builders.domains import load_domain
 
 PROGRAM = [sys.executable, "-c", "from pytest_sopbench.cli import main; main()"]
 PATIENCE_SECONDS = 120

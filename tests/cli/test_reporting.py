@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._reports.pages.formats import FORMATS
+from tests.builders.tables import FORMATS
 
 from .conftest import Make, Save, Sopbench
 

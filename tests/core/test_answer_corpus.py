@@ -13,10 +13,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench import Answer
-from pytest_sopbench._core.answers.find import find_answer, read_returned
-from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.model.task import FieldType, OutputField
+from pytest_sopbench import Answer, OutputField
+from tests.builders.judged import FieldType, compare, find_answer, read_returned
 
 DATA = Path(__file__).parent / "data"
 

@@ -12,12 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench import Answer
-from pytest_sopbench._core.answers.after import RETRACTIONS
-from pytest_sopbench._core.answers.find import find_answer
-from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.model.task import FieldType, OutputField
-from pytest_sopbench._core.model.trace import Returned, ReturnedKind
+from pytest_sopbench import Answer, OutputField
+from tests.builders.judged import (
+    RETRACTIONS,
+    FieldType,
+    Returned,
+    ReturnedKind,
+    compare,
+    find_answer,
+)
 
 BERTH = OutputField(name="berth", type=FieldType.ENUM, values=("North Quay", "South Quay"))
 FEE = OutputField(name="fee", type=FieldType.NUMBER)

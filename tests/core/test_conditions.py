@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench import Outcome, Task, ToolCall, Trace, Verdict
+from pytest_sopbench import Outcome, OutputField, Task, ToolCall, Trace, Verdict
 from pytest_sopbench._core.contract.conditions import (
     AllOf,
     AnyOf,
@@ -37,7 +37,7 @@ from pytest_sopbench._core.contract.rules import Contract, Rule, RuleResult, Sev
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.judging.judge import breaches, judge
-from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
+from pytest_sopbench._core.model.task import Compare, FieldType
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind
 from pytest_sopbench._core.values.json import JsonValue
 

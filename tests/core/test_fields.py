@@ -10,10 +10,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from pytest_sopbench import OutputField
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.fields.kinds import typed_value
 from pytest_sopbench._core.fields.values import colliding_labels, equal_values, infer_field
-from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Scoring
+from pytest_sopbench._core.model.task import Compare, FieldType, Scoring
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import fold
 

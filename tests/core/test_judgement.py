@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import pytest_sopbench
-from pytest_sopbench import Outcome, Task, ToolCall, Trace, Verdict
+from pytest_sopbench import Outcome, OutputField, Task, ToolCall, Trace, Verdict
 from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.answers.published import NOT_FOUND
 from pytest_sopbench._core.contract.conditions import AllOf, AnyOf, Operator, Source, ValueCondition
@@ -29,7 +29,7 @@ from pytest_sopbench._core.judging import fingerprint
 from pytest_sopbench._core.judging.availability import is_unavailable
 from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Scoring
+from pytest_sopbench._core.model.task import Compare, FieldType, Scoring
 from pytest_sopbench._core.model.trace import Ending, Problem
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.load import load_domain

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._core.answers.find import find_answer
-from pytest_sopbench._core.model.task import FieldType, OutputField
-from pytest_sopbench._core.model.trace import AnswerForm, Returned, ReturnedKind
+from pytest_sopbench import OutputField
+from tests.builders.judged import AnswerForm, FieldType, Returned, ReturnedKind, find_answer
 
 BERTH = OutputField(
     name="berth",

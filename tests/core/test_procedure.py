@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_sopbench import (
     ExpectedCall,
+    Mismatch,
     Outcome,
     RunRecord,
     Summary,
@@ -40,7 +41,7 @@ from pytest_sopbench._core.metrics.summary_json import (
 )
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.model.trace import Ending, Mismatch
+from pytest_sopbench._core.model.trace import Ending
 from pytest_sopbench._core.records.lines import from_line, to_line
 from pytest_sopbench._core.records.record import CallRecord
 

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench import Outcome, Task, Trace, Verdict
+from pytest_sopbench import Outcome, OutputField, Task, Trace, Verdict
 from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.answers.published import published_answer
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import matches_as_published
 from pytest_sopbench._core.fields.values import infer_field
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.task import FieldType, OutputField, Scoring
+from pytest_sopbench._core.model.task import FieldType, Scoring
 from pytest_sopbench._core.model.trace import AnswerForm, Ending
 
 ONE = ("berth",)

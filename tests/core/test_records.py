@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench import Mismatch, Outcome, RunRecord, Task, Trace
+from pytest_sopbench import Mismatch, Outcome, OutputField, RunKey, RunRecord, Task, Trace
 from pytest_sopbench._core.contract.demands import DEMANDS, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.domain import JudgingRules
@@ -22,8 +22,6 @@ from pytest_sopbench._core.model.task import (
     Compare,
     FieldType,
     GroupKey,
-    OutputField,
-    RunKey,
     TaskKey,
     TaskName,
     domain_of,

@@ -10,11 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench import Answer, Mismatch, Outcome, RunRecord, ToolCall, Trace, Verdict
+from pytest_sopbench import (
+    Answer,
+    Mismatch,
+    Outcome,
+    OutputField,
+    RunKey,
+    RunRecord,
+    ToolCall,
+    Trace,
+    Verdict,
+)
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.model.task import MASK, FieldType, OutputField, RunKey
+from pytest_sopbench._core.model.task import MASK, FieldType
 from pytest_sopbench._core.model.trace import (
     AnswerForm,
     Approval,

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from pytest_sopbench._core.answers.find import read_returned
-from pytest_sopbench._core.model.trace import ReturnedKind, Usage
+from tests.builders.judged import ReturnedKind, Usage, read_returned
 
 TEXT = ReturnedKind.TEXT
 MAPPING = ReturnedKind.MAPPING

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench import Outcome, Task, Trace, Verdict
+from pytest_sopbench import Outcome, OutputField, Task, Trace, Verdict
 from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
+from pytest_sopbench._core.model.task import Compare, FieldType
 from pytest_sopbench._core.model.trace import Ending
 from pytest_sopbench._core.records.record import record_of
 from pytest_sopbench._core.records.rejudge import Judges, rescore

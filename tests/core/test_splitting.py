@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import pytest_sopbench
 from pytest_sopbench import Procedure, Step, split_sop
-from pytest_sopbench._core.steps.split import Moment
+from tests.builders.judged import Moment
 
 BUNDLED = sorted((Path(pytest_sopbench.__file__).parent / "bundled").glob("*/sop.md"))
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench import Mismatch, Outcome, RunRecord
+from pytest_sopbench import Mismatch, Outcome, OutputField, RunRecord
 from pytest_sopbench._core.metrics.counts import Amount, Collapse, Confusion, RunCounts, ToolCounts
 from pytest_sopbench._core.metrics.summary import EMPTY
 from pytest_sopbench._core.metrics.summary_json import (
@@ -20,7 +20,7 @@ from pytest_sopbench._core.metrics.summary_json import (
 )
 from pytest_sopbench._core.metrics.tally import Tally, summary_of
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.model.task import MASK, Compare, FieldType, OutputField
+from pytest_sopbench._core.model.task import MASK, Compare, FieldType
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import CallRecord
 from pytest_sopbench._core.values.json import JsonValue

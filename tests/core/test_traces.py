@@ -15,6 +15,7 @@ from pytest_sopbench import (
     Call,
     Mismatch,
     Outcome,
+    RunKey,
     RunRecord,
     Task,
     ToolCall,
@@ -25,7 +26,6 @@ from pytest_sopbench import (
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.model.trace import (
     Approval,
     Ending,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench import Outcome, RunRecord
+from pytest_sopbench import Outcome, OutputField, RunKey, RunRecord
 from pytest_sopbench._core.fields.values import value_key
 from pytest_sopbench._core.metrics.summary import (
     ANSWER_LIMIT,
@@ -25,7 +25,7 @@ from pytest_sopbench._core.metrics.summary import (
 from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.trials import TrialCounts, disagreements, pass_all, pass_any
-from pytest_sopbench._core.model.task import MASK, Compare, FieldType, OutputField, RunKey
+from pytest_sopbench._core.model.task import MASK, Compare, FieldType
 from pytest_sopbench._core.statistics import wilson
 from pytest_sopbench._core.values.json import JsonValue
 from tests.builders.runs import run

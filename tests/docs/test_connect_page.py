@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._sessions.folder.pointer import followed
 from tests.builders.pages import DOCS, write_late_returns
+from tests.builders.saved import followed
 
 pytest.importorskip("mcp")
 

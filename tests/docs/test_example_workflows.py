@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from pytest_sopbench import load_session
-from pytest_sopbench._reports.pages.formats import FORMATS
+from tests.builders.tables import FORMATS
 
 SUITE = Path(__file__).parents[2] / "example_suite"
 LEFT = shutil.ignore_patterns(".sop", ".pytest_cache", "__pycache__", "session", "shards")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pytest_sopbench._settings.table import TABLE
+from tests.builders.tables import TABLE
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 PAGE = (REFERENCE / "options.md").read_text(encoding="utf-8")

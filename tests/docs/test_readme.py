@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._running.tools.lookup import look_up
+from tests.builders.domains import load_domain, look_up
 
 PAGE = Path(__file__).parents[2] / "README.md"
 BLOCK = r"`domains/returns/([a-z.]+)`:\n\n```[a-z]+\n(.*?)```"

@@ -11,15 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# pytester restores `sys.modules` after each run inside this process, so what is imported here is
-# imported once and not by every run: a run takes 50 ms instead of a second.
-import hypothesis  # noqa: F401 - see above
 import pytest
 
-import pytest_sopbench._hooks.items.fixtures
-import pytest_sopbench._hooks.parametrize  # noqa: F401 - see above
-from pytest_sopbench._sessions.folder.pointer import followed
 from tests.builders.lab import write_lab
+from tests.builders.saved import followed
 
 AGENTS = '''
 """Agents of a user, each with one habit."""

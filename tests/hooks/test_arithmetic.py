@@ -14,15 +14,6 @@ import pytest
 
 Counts = dict[str, float]
 
-PROCESSES = pytest.mark.parametrize(
-    "workers",
-    [
-        pytest.param("-n0", id="one process"),
-        pytest.param("-n2", id="two workers"),
-        pytest.param("-n8", id="eight workers"),
-    ],
-)
-
 
 def counted(numbers: Sequence[int]) -> Counts:
     """Count by the words of the agent's docstring."""
@@ -44,7 +35,9 @@ def counted(numbers: Sequence[int]) -> Counts:
     }
 
 
-@PROCESSES
+@pytest.mark.parametrize(
+    "workers", [pytest.param("-n0", id="one process"), pytest.param("-n4", id="four workers")]
+)
 def test_thirty_five_tasks(
     pytester: pytest.Pytester,
     lab: Path,
@@ -98,14 +91,13 @@ def agent(task_id, inputs, tools, output_fields):
 """
 
 
-@PROCESSES
-def test_the_whole_bundled_domain(
-    pytester: pytest.Pytester, saved: Callable[..., Any], workers: str
+def test_the_whole_bundled_domain_in_two_workers(
+    pytester: pytest.Pytester, saved: Callable[..., Any]
 ) -> None:
     pytester.makepyfile(seasoned=BUNDLED_AGENT)
 
     result = pytester.runpytest(
-        "--sop-domain=dangerous_goods", "--agent=seasoned:agent", workers, "-q"
+        "--sop-domain=dangerous_goods", "--agent=seasoned:agent", "-n2", "-q"
     )
 
     calls = sum(len(run["calls"]) for run in saved().runs)

@@ -138,31 +138,36 @@ TABLE = {
 
 
 @pytest.mark.usefixtures("baseline")
-@pytest.mark.parametrize("cell", [pytest.param(cell, id=name) for name, cell in TABLE.items()])
 class TestEachSituation:
-    def test_it_has_its_status(
-        self, pytester: pytest.Pytester, cell: Cell, workers: tuple[str, ...]
+    @pytest.mark.parametrize("cell", [pytest.param(cell, id=name) for name, cell in TABLE.items()])
+    def test_it_has_its_status_and_its_file_comes_to_the_same(
+        self, pytester: pytest.Pytester, cell: Cell
     ) -> None:
+        """The law of gates: a saved session passes exactly if the session itself did."""
         arrange(pytester, cell)
 
-        result = pytester.runpytest(*cell.args, *workers)
+        result = pytester.runpytest(*cell.args)
+        again = CliRunner().invoke(main, ["gate", "last"], catch_exceptions=False)
 
         assert cell.status == result.ret
         for line in cell.says:
             result.stdout.fnmatch_lines([line])
-
-    def test_the_file_comes_to_the_same(self, pytester: pytest.Pytester, cell: Cell) -> None:
-        """The law of gates: a saved session passes exactly if the session itself did."""
-        arrange(pytester, cell)
-        result = pytester.runpytest(*cell.args)
-
-        again = CliRunner().invoke(main, ["gate", "last"], catch_exceptions=False)
-
         said = gate_part(result.outlines)
         assert said == again.stdout.splitlines()[1:]
         found = [status for word, status in GATE_STATUS.items() if f" {word} (" in " ".join(said)]
         assert (1 if 1 in found else max(found)) == again.exit_code
         assert (OK == again.exit_code) is (OK == result.ret)
+
+    @pytest.mark.parametrize("name", ["lost holds", "drop does not hold", "too much unavailable"])
+    def test_two_workers_come_to_the_same(self, pytester: pytest.Pytester, name: str) -> None:
+        cell = TABLE[name]
+        arrange(pytester, cell)
+
+        result = pytester.runpytest(*cell.args, "-n2")
+
+        assert cell.status == result.ret
+        for line in cell.says:
+            result.stdout.fnmatch_lines([line])
 
 
 def arrange(pytester: pytest.Pytester, cell: Cell) -> None:
@@ -184,7 +189,6 @@ class TestSeveralDomains:
         self,
         pytester: pytest.Pytester,
         make_domain: Callable[..., Path],
-        workers: tuple[str, ...],
     ) -> None:
         make_domain("clinic", tasks=3)
         both = "--sop-domain=lab,clinic"
@@ -195,7 +199,6 @@ class TestSeveralDomains:
             "--sop-agent=habits:loses_second",
             "--sop-compare=both",
             "--sop-gate=lost=1",
-            *workers,
         )
 
         assert FAILED == result.ret

@@ -333,7 +333,38 @@ TABLE = {
 }
 
 
-@pytest.mark.parametrize("cell", [pytest.param(cell, id=name) for name, cell in TABLE.items()])
+IN_WORKERS = (
+    "some wrong, no gate",
+    "gate holds over misses",
+    "gate does not hold",
+    "too much unavailable is no pass",
+    "-k takes tasks away, misses fail",
+    "-k takes tasks away from a gate of the configuration",
+    "-m takes all away",
+    "-m takes all away but a unit test",
+    "--lf",
+    "a node id",
+    "-x stops at the first miss",
+    "--maxfail",
+    "a shard forgives its misses",
+    "a unit test beside, failing",
+    "a user's test is forgiven by no gate",
+    "unit tests alone do not feel the gate",
+    "a test that asks for a task and no run",
+    "a test that asks for its run late",
+    "the agent is right, and pytest.exit ends the session",
+    "no agent",
+    "unknown domain",
+)
+"""What workers select, refuse or end, and each kind of gate; all else the controller decides."""
+
+SITUATIONS = [
+    *(pytest.param(cell, (), id=f"plain-{name}") for name, cell in TABLE.items()),
+    *(pytest.param(TABLE[name], ("-n2",), id=f"two workers-{name}") for name in IN_WORKERS),
+]
+
+
+@pytest.mark.parametrize(("cell", "workers"), SITUATIONS)
 def test_each_situation_has_its_status(
     pytester: pytest.Pytester,
     cell: Cell,
@@ -365,7 +396,6 @@ def test_each_situation_has_its_status(
 def test_one_of_several_domains_may_fail_the_gate(
     pytester: pytest.Pytester,
     make_domain: Callable[..., Path],
-    workers: tuple[str, ...],
 ) -> None:
     """The gate is asked of every domain and of the pooled total."""
     make_domain("clinic", tasks=3)
@@ -373,7 +403,7 @@ def test_one_of_several_domains_may_fail_the_gate(
     pytester.makepyfile(picky=agent)
 
     result = pytester.runpytest(
-        "--sop-domain=lab,clinic", "--agent=picky:agent", "--sop-fail-under=0.1", *workers
+        "--sop-domain=lab,clinic", "--agent=picky:agent", "--sop-fail-under=0.1"
     )
 
     assert FAILED == result.ret
@@ -389,22 +419,17 @@ def test_one_of_several_domains_may_fail_the_gate(
 def test_a_gate_may_be_asked_of_one_domain(
     pytester: pytest.Pytester,
     make_domain: Callable[..., Path],
-    workers: tuple[str, ...],
 ) -> None:
     make_domain("clinic", tasks=3)
 
-    result = pytester.runpytest(
-        "--sop-domain=lab,clinic", RIGHT, "--sop-gate=clinic:tsr=1", *workers
-    )
+    result = pytester.runpytest("--sop-domain=lab,clinic", RIGHT, "--sop-gate=clinic:tsr=1")
 
     assert OK == result.ret
     result.stdout.fnmatch_lines(["gate   clinic: TSR >= 100% holds (got 100%)"])
     result.stdout.no_fnmatch_line("gate   lab*")
 
 
-def test_a_gate_is_asked_of_each_agent_of_a_domain(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
+def test_a_gate_is_asked_of_each_agent_of_a_domain(pytester: pytest.Pytester) -> None:
     """A good agent must not hide a bad one."""
     pytester.makepyfile(
         test_two="""
@@ -418,7 +443,7 @@ def test_a_gate_is_asked_of_each_agent_of_a_domain(
         """
     )
 
-    result = pytester.runpytest("test_two.py", "--sop-gate=tsr=0.5", *workers)
+    result = pytester.runpytest("test_two.py", "--sop-gate=tsr=0.5")
 
     assert FAILED == result.ret
     result.stdout.fnmatch_lines(
@@ -429,12 +454,10 @@ def test_a_gate_is_asked_of_each_agent_of_a_domain(
     )
 
 
-def test_a_gate_that_holds_names_the_failures_beside_it(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
+def test_a_gate_that_holds_names_the_failures_beside_it(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_unit="def test_task(sop_run): pass\ndef test_unit(): assert False")
 
-    result = pytester.runpytest(LAB, RIGHT, "--sop-fail-under=1", "test_unit.py", *workers)
+    result = pytester.runpytest(LAB, RIGHT, "--sop-fail-under=1", "test_unit.py")
 
     assert FAILED == result.ret
     result.stdout.fnmatch_lines(["gate*holds*", "       1 other failure, which no gate forgives"])

@@ -12,7 +12,6 @@ import html5lib
 import pytest
 from click.testing import CliRunner, Result
 
-from pytest_sopbench._reports.html import needs
 from pytest_sopbench.cli import main
 
 pytestmark = pytest.mark.usefixtures("lab")
@@ -145,7 +144,7 @@ def test_secrets_stay_masked(pytester: pytest.Pytester, monkeypatch: pytest.Monk
 def test_without_its_library_it_is_refused_before_the_first_run(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(needs, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
 
     result = pytester.runpytest_inprocess(LAB, "--sop-agent=habits:counted", TO_FILE)
     again = sopbench("report", "last", "--to=html=page.html")

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench import Domain
-from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench import Domain, RunKey
 from pytest_sopbench._hooks.session import domains as active_domain
 from pytest_sopbench._hooks.settings.marks import (
     TaskId,

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench import RunKey
 from pytest_sopbench._sessions.journal import read_journals
 
 MakeDomain = Callable[..., Path]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench import load_session
 
 CONFTEST = """
 import os
@@ -81,7 +81,7 @@ def test_a_controller_that_dies_before_any_report_leaves_the_runs_that_ended(
     assert result.ret == -signal.SIGTERM
     path = newest()
     assert path is not None
-    saved = read_session(path)
+    saved = load_session(path)
     assert saved.records
     assert not saved.finished
     assert not saved.doubts
@@ -103,7 +103,7 @@ def test_a_controller_that_dies_before_it_knows_what_own_tests_ask_for_leaves_th
     assert result.ret == -signal.SIGKILL
     path = newest()
     assert path is not None
-    saved = read_session(path)
+    saved = load_session(path)
     assert saved.records
     assert not saved.doubts
     assert 6 == len(saved.header.domains["lab"].planned)

@@ -7,18 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders.commands import SOPBENCH
+from tests.builders.commands import sopbench
 
 LAB = ("--sop-domain=lab", "--agent=habits:right")
-GATE = (*SOPBENCH, "gate", "last", "--fail-under=1")
 SOP_TEST = "def test(sop_run): sop_run.assert_correct()"
 CONFIGURED = "[pytest]\nsop_domain = lab\nsop_agent = habits:right\n"
 
 
+def command(*words: str) -> pytest.RunResult:
+    """Run `sopbench` in this process."""
+    done = sopbench(*words)
+    return pytest.RunResult(done.exit_code, done.stdout.splitlines(), done.stderr.splitlines(), 0)
+
+
 @pytest.fixture
-def ask(pytester: pytest.Pytester) -> Callable[[], pytest.RunResult]:
+def ask() -> Callable[[], pytest.RunResult]:
     """Ask a gate of `last`, after a session that passed."""
-    return lambda: pytester.run(*GATE)
+    return lambda: command("gate", "last", "--fail-under=1")
 
 
 @pytest.fixture
@@ -72,13 +77,12 @@ def test_no_gate_decides_on_the_session_before_one_that_came_to_nothing(
 def test_a_session_that_could_not_collect_came_to_nothing(
     pytester: pytest.Pytester,
     ask: Callable[[], pytest.RunResult],
-    workers: tuple[str, ...],
     body: str,
 ) -> None:
     pytester.makefile(".ini", pytest=CONFIGURED)
     pytester.makepyfile(f"{SOP_TEST}\n{body}")
 
-    pytester.runpytest(*workers)
+    pytester.runpytest()
 
     assert 1 == ask().ret
 
@@ -175,7 +179,7 @@ def test_the_session_before_is_still_shown_compared_and_resumed(
 ) -> None:
     pytester.runpytest(*LAB, "-knothing")
 
-    shown = pytester.run(*SOPBENCH, "show", "last")
+    shown = command("show", "last")
     compared = pytester.runpytest(*LAB, "--sop-compare=last")
     pytester.runpytest(*LAB, "-knothing")
     resumed = pytester.runpytest(*LAB, "--sop-resume=last")
@@ -219,6 +223,6 @@ def test_a_session_that_ends_otherwise_than_it_said_decides_no_gate(
         "--sop-domain=lab", "--agent=habits:right", "--sop-fail-under=0.9"
     )
 
-    asked = pytester.run(*SOPBENCH, "gate", "last")
+    asked = command("gate", "last")
     assert result.ret != 0
     assert 1 == asked.ret

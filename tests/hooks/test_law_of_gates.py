@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.metrics.metric import percent
 from pytest_sopbench.cli import main
+from tests.builders.tables import percent
 
 AGENTS: Final = """
 import json, pathlib
@@ -217,7 +217,7 @@ def lawful(pytester: pytest.Pytester, lab: Path) -> Path:
 @example(session=Invented(fates={"first": LOOSE, "second": WELL}, tests="mark"))
 @example(session=Invented(fates={"first": LOOSE, "second": WELL}, tests="fixture"))
 @settings(
-    max_examples=25,
+    max_examples=15,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -53,7 +53,7 @@ class Echo(BaseHTTPRequestHandler):
 
 
 SERVER = HTTPServer(("127.0.0.1", 0), Echo)
-threading.Thread(target=SERVER.serve_forever, daemon=True).start()
+threading.Thread(target=SERVER.serve_forever, args=(0.02,), daemon=True).start()
 POOL = urllib3.PoolManager()
 
 

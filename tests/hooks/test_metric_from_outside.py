@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from pytest_sopbench import Metric, load_session
-from pytest_sopbench._core.metrics.metric import METRICS
+from tests.builders.tables import METRICS
 
 LAB = "--sop-domain=lab"
 TABLES = pd.DataFrame

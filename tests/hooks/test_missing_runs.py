@@ -44,9 +44,7 @@ def merge(*names: str) -> str:
     return CliRunner().invoke(main, ["merge", *names, "--out=all"]).output
 
 
-@pytest.mark.parametrize(
-    "death", ["abort()", "_exit(0)", "kill(os.getpid(), 9)"], ids=["abort", "exit", "kill"]
-)
+@pytest.mark.parametrize("death", ["_exit(0)", "kill(os.getpid(), 9)"], ids=["exit", "kill"])
 def test_a_session_whose_workers_all_died_at_their_start_is_no_empty_shard(
     pytester: pytest.Pytester, death: str
 ) -> None:
@@ -113,12 +111,10 @@ def test_what_a_conftest_takes_away_in_silence_was_not_run(
     )
 
 
-def test_what_a_plugin_deselects_aloud_is_no_loss_without_a_gate(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
+def test_what_a_plugin_deselects_aloud_is_no_loss_without_a_gate(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(ONE_DESELECTED)
 
-    result = pytester.runpytest(*LAB, *workers)
+    result = pytester.runpytest(*LAB)
 
     assert pytest.ExitCode.OK == result.ret
     result.stdout.fnmatch_lines(["TSR *correct, 5 of 5 *"])
@@ -187,11 +183,11 @@ def test_a_task_that_must_pass_and_is_skipped_fails_without_a_gate(
 
 
 def test_the_gate_of_a_file_counts_the_tests_that_failed_beside_the_misses(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
+    pytester: pytest.Pytester,
 ) -> None:
     pytester.makepyfile(test_unit="def test_task(sop_run): pass\ndef test_unit(): assert False")
 
-    session = pytester.runpytest(*LAB, "--sop-fail-under=1", "test_unit.py", *workers)
+    session = pytester.runpytest(*LAB, "--sop-fail-under=1", "test_unit.py")
     gated = CliRunner().invoke(main, ["gate", "last"])
 
     assert pytest.ExitCode.TESTS_FAILED == session.ret
@@ -274,8 +270,14 @@ def pytest_runtest_makereport():
 
 
 @pytest.mark.parametrize("where", TAKES_ONE)
-@pytest.mark.parametrize("tests", ["domains/lab/data.csv", "test_own.py"], ids=["built-in", "own"])
-@pytest.mark.parametrize("in_flight", ["1", "4"], ids="{} in flight".format)
+@pytest.mark.parametrize(
+    ("tests", "in_flight"),
+    [
+        pytest.param("domains/lab/data.csv", "1", id="1 in flight-built-in"),
+        pytest.param("domains/lab/data.csv", "4", id="4 in flight-built-in"),
+        pytest.param("test_own.py", "4", id="4 in flight-own"),
+    ],
+)
 def test_one_test_that_a_conftest_swallows_fails(
     pytester: pytest.Pytester, where: str, tests: str, in_flight: str
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench import RunKey
 from pytest_sopbench._hooks.session.session import Part, Plan
 
 WORDS = st.text(max_size=8)

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 import pytest_sopbench._hooks.printing.progress
-from pytest_sopbench import Outcome, RunRecord
-from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench import Outcome, RunKey, RunRecord
 from pytest_sopbench._hooks.printing.progress import LIVE_SECONDS, LOG_SECONDS, ProgressHooks
 from pytest_sopbench._running.queue import EngineStatus
 

@@ -50,11 +50,11 @@ class TestATaskThatMayFail:
         words.stdout.fnmatch_lines(["domains/lab/data.csv::T_02 MAY FAIL*"])
 
     def test_it_is_shown_apart_with_its_reason(
-        self, pytester: pytest.Pytester, write_tasks: WriteTasks, workers: tuple[str, ...]
+        self, pytester: pytest.Pytester, write_tasks: WriteTasks
     ) -> None:
         write_tasks(T_02=f'may_fail = "two invoices"\nuntil = {NEVER}\nissue = "SOP-71"')
 
-        result = pytester.runpytest(*SECOND, "--sop-fail-under=0.5", *workers)
+        result = pytester.runpytest(*SECOND, "--sop-fail-under=0.5")
 
         assert OK == result.ret
         result.stdout.fnmatch_lines(
@@ -79,12 +79,10 @@ class TestATaskThatMayFail:
             ]
         )
 
-    def test_gates_leave_it_out(
-        self, pytester: pytest.Pytester, write_tasks: WriteTasks, workers: tuple[str, ...]
-    ) -> None:
+    def test_gates_leave_it_out(self, pytester: pytest.Pytester, write_tasks: WriteTasks) -> None:
         write_tasks(T_02=NEVER)
 
-        result = pytester.runpytest(*SECOND, "--sop-fail-under=1", *workers)
+        result = pytester.runpytest(*SECOND, "--sop-fail-under=1")
 
         assert OK == result.ret
         result.stdout.fnmatch_lines(["gate   TSR >= 100% holds (got 100%)"])
@@ -114,11 +112,11 @@ class TestATaskThatMayFail:
         )
 
     def test_other_failures_fail_all_the_same(
-        self, pytester: pytest.Pytester, write_tasks: WriteTasks, workers: tuple[str, ...]
+        self, pytester: pytest.Pytester, write_tasks: WriteTasks
     ) -> None:
         write_tasks(T_03=NEVER, T_04=NEVER)
 
-        result = pytester.runpytest(*THREE, *workers)
+        result = pytester.runpytest(*THREE)
 
         assert FAILED == result.ret
         result.stdout.fnmatch_lines(["FAILED *T_06*", "*1 failed, 3 passed, 2 may fail in*"])
@@ -134,13 +132,11 @@ class TestATaskThatMayFail:
         result.stdout.fnmatch_lines(["gate*TSR >= 10% inconclusive (got n/a): no run was planned*"])
 
     def test_one_that_fails_no_longer_is_reported(
-        self, pytester: pytest.Pytester, write_tasks: WriteTasks, workers: tuple[str, ...]
+        self, pytester: pytest.Pytester, write_tasks: WriteTasks
     ) -> None:
         write_tasks(T_01=NEVER)
 
-        result = pytester.runpytest(
-            *SECOND[:1], "--sop-agent=habits:right", "--sop-trials=5", *workers
-        )
+        result = pytester.runpytest(*SECOND[:1], "--sop-agent=habits:right", "--sop-trials=5")
 
         assert OK == result.ret
         result.stdout.fnmatch_lines(
@@ -284,13 +280,12 @@ class TestNothingElseIsForgiven:
         self,
         pytester: pytest.Pytester,
         write_tasks: WriteTasks,
-        workers: tuple[str, ...],
         agent: str,
         gate: tuple[str, ...],
     ) -> None:
         write_tasks(T_02=NEVER)
 
-        result = pytester.runpytest(LAB, f"--sop-agent=manners:{agent}", *gate, *workers)
+        result = pytester.runpytest(LAB, f"--sop-agent=manners:{agent}", *gate)
 
         assert FAILED == result.ret
         if gate:
@@ -401,14 +396,13 @@ class TestNothingElseIsForgiven:
         self,
         pytester: pytest.Pytester,
         write_tasks: WriteTasks,
-        workers: tuple[str, ...],
         body: str,
         expected: int,
     ) -> None:
         write_tasks(**{f"T_0{number}": NEVER for number in range(1, 7)})
         pytester.makepyfile(test_own=f"def test_it(sop_run):\n    {body}")
 
-        result = pytester.runpytest(*SECOND, "test_own.py", *workers)
+        result = pytester.runpytest(*SECOND, "test_own.py")
 
         assert expected == result.ret
 
@@ -437,12 +431,11 @@ class TestARuleThatMayBeBroken:
         self,
         pytester: pytest.Pytester,
         write_tasks: WriteTasks,
-        workers: tuple[str, ...],
         gate: tuple[str, ...],
     ) -> None:
         write_tasks(T_02=f"{RULE_MAY_BE}\nuntil = {NEVER}\nissue = 'SOP-7'")
 
-        result = pytester.runpytest(LAB, "--sop-agent=manners:loose", *gate, *workers)
+        result = pytester.runpytest(LAB, "--sop-agent=manners:loose", *gate)
 
         assert OK == result.ret
         result.stdout.fnmatch_lines(
@@ -462,24 +455,23 @@ class TestARuleThatMayBeBroken:
         self,
         pytester: pytest.Pytester,
         write_tasks: WriteTasks,
-        workers: tuple[str, ...],
         gate: tuple[str, ...],
     ) -> None:
         write_tasks(T_02=f"{RULE_MAY_BE}\nuntil = {NEVER}")
 
-        result = pytester.runpytest(LAB, "--sop-agent=manners:loose_and_wrong", *gate, *workers)
+        result = pytester.runpytest(LAB, "--sop-agent=manners:loose_and_wrong", *gate)
 
         assert FAILED == result.ret
         if gate:
             assert FAILED == gated()
 
     def test_the_answer_is_a_miss_which_a_gate_bounds(
-        self, pytester: pytest.Pytester, write_tasks: WriteTasks, workers: tuple[str, ...]
+        self, pytester: pytest.Pytester, write_tasks: WriteTasks
     ) -> None:
         write_tasks(T_02=f"{RULE_MAY_BE}\nuntil = {NEVER}")
 
         result = pytester.runpytest(
-            LAB, "--sop-agent=manners:loose_and_wrong", "--sop-fail-under=0.8", *workers
+            LAB, "--sop-agent=manners:loose_and_wrong", "--sop-fail-under=0.8"
         )
 
         assert OK == result.ret
@@ -590,12 +582,12 @@ class TestARuleThatMayBeBroken:
 
 class TestInTestsOfTheUser:
     def test_the_test_itself_is_forgiven(
-        self, pytester: pytest.Pytester, write_tasks: WriteTasks, workers: tuple[str, ...]
+        self, pytester: pytest.Pytester, write_tasks: WriteTasks
     ) -> None:
         write_tasks(T_02=NEVER)
         pytester.makepyfile(test_own="def test_it(sop_run): sop_run.assert_correct()")
 
-        result = pytester.runpytest(*SECOND, "test_own.py", *workers)
+        result = pytester.runpytest(*SECOND, "test_own.py")
 
         assert OK == result.ret
         result.stdout.fnmatch_lines(["*5 passed, 1 may fail in*"])
@@ -627,12 +619,12 @@ class TestInTestsOfTheUser:
         assert 6 == result.parseoutcomes()["errors"]
 
     def test_a_unit_test_beside_is_not(
-        self, pytester: pytest.Pytester, write_tasks: WriteTasks, workers: tuple[str, ...]
+        self, pytester: pytest.Pytester, write_tasks: WriteTasks
     ) -> None:
         write_tasks(T_02=NEVER)
         pytester.makepyfile(test_own="def test_it(sop_run): pass\ndef test_unit(): assert 0")
 
-        result = pytester.runpytest(*SECOND, "test_own.py", *workers)
+        result = pytester.runpytest(*SECOND, "test_own.py")
 
         assert FAILED == result.ret
         result.stdout.fnmatch_lines(["FAILED *test_unit*", "*1 failed, 5 passed, 1 may fail in*"])
@@ -647,14 +639,13 @@ class TestAnExpiredEntry:
         self,
         pytester: pytest.Pytester,
         write_tasks: WriteTasks,
-        workers: tuple[str, ...],
         gate: tuple[str, ...],
         agent: str,
     ) -> None:
         """Whatever came of the task: the entry itself has to go."""
         write_tasks(T_02=LONG_AGO)
 
-        result = pytester.runpytest(LAB, f"--sop-agent=habits:{agent}", *gate, *workers)
+        result = pytester.runpytest(LAB, f"--sop-agent=habits:{agent}", *gate)
 
         assert FAILED == result.ret
         result.stdout.fnmatch_lines(

@@ -170,7 +170,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     with Model() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         monkeypatch.setenv("STUB", f"http://127.0.0.1:{server.server_port}")
         yield server
         server.shutdown()

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_sopbench import SessionPage
-from pytest_sopbench._reports.pages.formats import FORMATS, PageFormat
 from pytest_sopbench.cli import main
+from tests.builders.tables import FORMATS, PageFormat
 
 pytestmark = pytest.mark.usefixtures("lab")
 

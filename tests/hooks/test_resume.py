@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pytest_sopbench._sessions.folder.pointer import followed
-from pytest_sopbench._sessions.lines import bare, sealed, seed_of
 from pytest_sopbench.cli import main
+from tests.builders.saved import bare, followed, sealed, seed_of
 
 pytestmark = pytest.mark.usefixtures("lab")
 
@@ -317,16 +316,15 @@ def test_a_domain_that_was_changed_is_refused(
     assert [] == calls()
 
 
-@BOTH
 @pytest.mark.usefixtures("begun")
 def test_a_changed_row_is_refused_by_name_or_run_anew(
-    pytester: pytest.Pytester, lab: Path, saved: Callable[[], Any], workers: tuple[str, ...]
+    pytester: pytest.Pytester, lab: Path, saved: Callable[[], Any]
 ) -> None:
     data = lab / "data.csv"
     data.write_text(data.read_text().replace("T_02,10,fail", "T_02,90,pass"))
 
-    refused = pytester.runpytest(*RESUME, *workers)
-    result = pytester.runpytest(*RESUME, "--sop-resume=last,anyway", *workers)
+    refused = pytester.runpytest(*RESUME)
+    result = pytester.runpytest(*RESUME, "--sop-resume=last,anyway")
 
     assert pytest.ExitCode.USAGE_ERROR == refused.ret
     refused.stderr.fnmatch_lines(["*the rows of lab/T_02 have changed", "*are run anew*"])
@@ -362,14 +360,11 @@ def test_another_commit_is_refused_or_recorded(
     assert [said] == saved().header["options"]["resumed_anyway"]
 
 
-@BOTH
-def test_no_finished_run_is_dropped_unsaid(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
+def test_no_finished_run_is_dropped_unsaid(pytester: pytest.Pytester) -> None:
     pytester.runpytest(*RUN)
     before = followed(LAST).read_bytes()
 
-    result = pytester.runpytest(*RESUME, "--sop-sample=first:2", *workers)
+    result = pytester.runpytest(*RESUME, "--sop-sample=first:2")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     said = (
@@ -426,15 +421,14 @@ def test_a_users_test_is_given_the_trace_of_the_event_log(
     assert [] == calls()
 
 
-@BOTH
 def test_without_an_event_log_a_users_run_is_made_again_and_counted(
-    pytester: pytest.Pytester, saved: Callable[[], Any], workers: tuple[str, ...]
+    pytester: pytest.Pytester, saved: Callable[[], Any]
 ) -> None:
     pytester.makepyfile(**TESTS)
-    pytester.runpytest(*RUN, "test_lab.py", *workers)
+    pytester.runpytest(*RUN, "test_lab.py")
     Path("calls.txt").unlink()
 
-    result = pytester.runpytest(*RUN, "test_lab.py", "--sop-resume=last", *workers)
+    result = pytester.runpytest(*RUN, "test_lab.py", "--sop-resume=last")
 
     result.assert_outcomes(passed=12)
     result.stdout.fnmatch_lines(
@@ -472,12 +466,11 @@ def test_event_logs_of_what_is_taken_over_come_along(pytester: pytest.Pytester) 
     assert 4 == len(before)
 
 
-@BOTH
 @pytest.mark.usefixtures("begun")
-def test_a_gate_is_asked_of_all_runs(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
+def test_a_gate_is_asked_of_all_runs(pytester: pytest.Pytester) -> None:
     cut("wrong", "correct", "correct")
 
-    result = pytester.runpytest(*RESUME, "--sop-fail-under=0.8", *workers)
+    result = pytester.runpytest(*RESUME, "--sop-fail-under=0.8")
 
     assert 0 == result.ret
     result.stdout.fnmatch_lines(["TSR    83.3%*correct, 5 of 6 *", "gate   TSR >= 80% holds*"])
@@ -512,11 +505,10 @@ def test_a_resumed_shard_is_merged_with_the_others(pytester: pytest.Pytester) ->
     assert [first] == [one["session"] for one in header["options"]["resumed"]]
 
 
-@BOTH
 def test_each_trial_is_taken_over_by_itself(
-    pytester: pytest.Pytester, saved: Callable[[], Any], workers: tuple[str, ...]
+    pytester: pytest.Pytester, saved: Callable[[], Any]
 ) -> None:
-    options = (*RUN, "--sop-trials=2", *workers)
+    options = (*RUN, "--sop-trials=2")
     pytester.runpytest(*options)
     keys = [(run["task"], run["trial"]) for run in saved().runs]
     cut(*["correct"] * 7)

@@ -152,10 +152,10 @@ def start(
 @pytest.mark.parametrize(
     ("options", "kills", "in_flight"),
     [
-        pytest.param((), 20, 1, id="one at a time"),
-        pytest.param(("--sop-concurrency=8",), 20, 8, id="eight in flight"),
-        pytest.param(("-n2",), 3, 2, id="two workers"),
-        pytest.param(("-n2", "--sop-concurrency=8"), 3, 8, id="two workers, eight in flight"),
+        pytest.param((), 10, 1, id="one at a time"),
+        pytest.param(("--sop-concurrency=8",), 10, 8, id="eight in flight"),
+        pytest.param(("-n2",), 2, 2, id="two workers"),
+        pytest.param(("-n2", "--sop-concurrency=8"), 2, 8, id="two workers, eight in flight"),
     ],
 )
 def test_a_session_killed_anywhere_and_resumed_comes_to_the_same_end(

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pytest_sopbench._sessions.reading.reader import read_session
-from pytest_sopbench._sessions.reading.saved import planned_records
+from pytest_sopbench import load_session
 from pytest_sopbench.cli import main
+from tests.builders.saved import planned_records
 
 pytestmark = pytest.mark.usefixtures("lab")
 
@@ -155,7 +155,7 @@ def test_a_killed_session_lacks_the_runs_of_each_agent(
     dead = sopbench("gate", session.stem, "--gate", "tsr=0.1")
     session.with_suffix(".running").unlink()
     gated = sopbench("gate", session.stem, "--gate", "tsr=0.1")
-    outcomes = [one.outcome.value for one in planned_records(read_session(session))]
+    outcomes = [one.outcome.value for one in planned_records(load_session(session))]
     assert 12 == len(outcomes)
     assert {"crash": 1, "not_run": 2} == {
         name: outcomes.count(name) for name in ("crash", "not_run")

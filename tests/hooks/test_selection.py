@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._loading.strong import STRONG_FILE, data_hash
+from tests.builders.domains import STRONG_FILE, data_hash, load_domain
 
 RIGHT = ("--sop-domain=ward", "--agent=habits:right")
 

@@ -95,7 +95,7 @@ def told(result: pytest.RunResult) -> str:
 def test_what_an_agent_elsewhere_asks_its_model_is_recorded_and_replayed_without_it(
     pytester: pytest.Pytester, provider: Provider, agent: Any, saved: ReadSaved, way: str
 ) -> None:
-    words = ("--sop-domain=lab", agent(way, "told"), "--sop-concurrency=3", "--sop-sample=first:3")
+    words = ("--sop-domain=lab", agent(way, "told"), "--sop-concurrency=2", "--sop-sample=first:2")
     live = pytester.runpytest(*words, RECORD)
     recorded = saved()
     provider.shutdown()
@@ -105,9 +105,9 @@ def test_what_an_agent_elsewhere_asks_its_model_is_recorded_and_replayed_without
 
     assert 0 == live.ret, told(live)
     assert 0 == replayed.ret, told(replayed)
-    assert "record 3 runs, 3 requests" in told(live)
-    assert "replay 3 runs replayed" in told(replayed)
-    assert 3 == provider.asked
+    assert "record 2 runs, 2 requests" in told(live)
+    assert "replay 2 runs replayed" in told(replayed)
+    assert 2 == provider.asked
     for one, two in zip(recorded.runs, saved().runs, strict=True):
         assert [call["name"] for call in one["calls"]] == [call["name"] for call in two["calls"]]
         assert 40 == one["usage"]["input_tokens"] == two["usage"]["input_tokens"]

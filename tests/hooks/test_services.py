@@ -22,7 +22,7 @@ DOMAIN = "--sop-domain=dangerous_goods"
 IN_PROCESS: list[Any] = []
 """What the reference policy does in this process, on each task."""
 
-IN_FLIGHT = [("--sop-concurrency=32",), ("-n2", "--sop-sample=64")]
+IN_FLIGHT = [("--sop-concurrency=32", "--sop-sample=48"), ("-n2", "--sop-sample=48")]
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
         result, runs = session(pytester, f"--agent={url}/run", *words)
 
         assert 0 == result.ret
-        assert (64 if "-n2" in words else 327) == len(runs)
+        assert 48 == len(runs)
         assert all(procedure(one) in in_process for one in runs)
         assert 30 == runs[0]["usage"]["input_tokens"]
 
@@ -114,12 +114,12 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
         url, _ = serve("mcp_service.py", mode)
 
         # `benchmarks/wire.py` makes all of them.
-        words = ("--sop-concurrency=32", "--sop-sample=32")
+        words = ("--sop-concurrency=16", "--sop-sample=16")
 
         result, runs = session(pytester, f"--agent={url}/run", *words)
 
         assert 0 == result.ret
-        assert 32 == len(runs)
+        assert 16 == len(runs)
         assert all(procedure(one) in in_process for one in runs)
 
     @pytest.mark.parametrize("words", IN_FLIGHT, ids=["flight", "n2"])
@@ -129,13 +129,13 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
         result, runs = session(pytester, child("lines", "lines.py"), *words)
 
         assert 0 == result.ret
-        assert (64 if "-n2" in words else 327) == len(runs)
+        assert 48 == len(runs)
         assert all(procedure(one) in in_process for one in runs)
 
     @pytest.mark.parametrize(
         ("kind", "words"),
         [
-            pytest.param("lines", ("--sop-concurrency=32",), id="one-child"),
+            pytest.param("lines", ("--sop-sample=48", "--sop-concurrency=32"), id="one-child"),
             pytest.param("exec", ("--sop-sample=2", "--sop-concurrency=2"), id="a-child-each"),
         ],
     )
@@ -147,7 +147,7 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
         result, runs = session(pytester, agent, *words)
 
         assert 0 == result.ret
-        assert (327 if kind == "lines" else 2) == len(runs)
+        assert (48 if kind == "lines" else 2) == len(runs)
         assert all(procedure(one) in in_process for one in runs)
 
     @pytest.mark.parametrize(

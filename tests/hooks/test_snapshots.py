@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -133,8 +131,8 @@ def test_a_snapshot_is_one_file_per_task_with_a_step_on_each_line(
 
 
 @pytest.mark.usefixtures("approved")
-def test_the_same_behaviour_passes(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
-    result = pytester.runpytest(*LAB, *workers)
+def test_the_same_behaviour_passes(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(*LAB)
 
     assert 0 == result.ret
     result.assert_outcomes(passed=6)
@@ -160,9 +158,9 @@ def test_a_task_without_snapshot_fails_and_says_what_was_done(pytester: pytest.P
 
 @pytest.mark.usefixtures("approved")
 def test_two_swapped_calls_are_three_diffs_that_name_the_moved_step(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
+    pytester: pytest.Pytester,
 ) -> None:
-    result = pytester.runpytest(*SWAPPED, *workers)
+    result = pytester.runpytest(*SWAPPED)
 
     said = [line.rstrip() for line in result.outlines if line.startswith("E  ")]
     result.assert_outcomes(passed=3, failed=3)
@@ -374,15 +372,12 @@ def test_a_wrong_run_is_never_approved(
 
 
 @pytest.mark.usefixtures("approved")
-def test_a_run_that_raises_keeps_its_snapshot(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
+def test_a_run_that_raises_keeps_its_snapshot(pytester: pytest.Pytester) -> None:
     before = files()
 
     result = pytester.runpytest(
         *("-psyrupy", "--sop-domain=lab", "--agent=clerks:raising", "test_steps.py"),
         UPDATE,
-        *workers,
     )
 
     result.assert_outcomes(passed=5, failed=1)
@@ -514,11 +509,11 @@ def test_last_failed_leaves_the_other_snapshots_alone(
 
 @pytest.mark.usefixtures("approved")
 def test_a_snapshot_whose_row_is_gone_is_unused_and_fails(
-    pytester: pytest.Pytester, lab: Path, workers: tuple[str, ...]
+    pytester: pytest.Pytester, lab: Path
 ) -> None:
     drop_row(lab, "T_04")
 
-    result = pytester.runpytest(*LAB, *workers)
+    result = pytester.runpytest(*LAB)
 
     assert 1 == result.ret
     result.assert_outcomes(passed=5)
@@ -588,13 +583,11 @@ def test_a_session_that_is_cut_short_deletes_nothing(pytester: pytest.Pytester, 
 
 
 @pytest.mark.usefixtures("approved")
-def test_snapshots_of_a_domain_that_is_gone_are_named_and_kept(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
+def test_snapshots_of_a_domain_that_is_gone_are_named_and_kept(pytester: pytest.Pytester) -> None:
     Path("sop_snapshots/lab").rename("sop_snapshots/old")
     pytester.makeini("[pytest]\nsop_domain = lab\nsop_agent = clerks:steady")
 
-    result = pytester.runpytest("-psyrupy", UPDATE, *workers)
+    result = pytester.runpytest("-psyrupy", UPDATE)
 
     assert 0 == result.ret
     result.stdout.fnmatch_lines(["no test asks for the snapshots of old; if the domain is gone,"])
@@ -616,16 +609,14 @@ def test_snapshots_of_a_domain_that_was_not_asked_for_are_not_spoken_of(
 
 
 @pytest.mark.usefixtures("approved")
-def test_unit_tests_and_snapshots_of_syrupy_stand_beside_it(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
+def test_unit_tests_and_snapshots_of_syrupy_stand_beside_it(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_unit="def test_one(snapshot): assert [1] == snapshot\ndef test_two(): pass"
     )
     options = ("-psyrupy", "--sop-domain=lab", "--agent=clerks:steady", "--rootdir=.", ".")
 
-    first = pytester.runpytest(*options, UPDATE, *workers)
-    result = pytester.runpytest(*options, *workers)
+    first = pytester.runpytest(*options, UPDATE)
+    result = pytester.runpytest(*options)
 
     assert 0 == first.ret
     assert 0 == result.ret
@@ -633,10 +624,8 @@ def test_unit_tests_and_snapshots_of_syrupy_stand_beside_it(
     result.stdout.no_fnmatch_line("*unused*")
 
 
-def test_without_syrupy_the_fixture_is_a_usage_error(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
-    result = pytester.runpytest("-pno:syrupy", *LAB[1:], *workers)
+def test_without_syrupy_the_fixture_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("-pno:syrupy", *LAB[1:])
 
     assert 4 == result.ret
     result.stderr.fnmatch_lines(
@@ -674,96 +663,56 @@ def test_built_in_items_are_compared_with_nothing(pytester: pytest.Pytester) -> 
 
 # ---------------------------------------------------------------------- at full size
 
-DESK = """
-import runpy
-from pathlib import Path
-
-import pytest_sopbench
-
-FOLDER = Path(pytest_sopbench.__file__).parent / "bundled" / "dangerous_goods"
-DECIDE = runpy.run_path(str(FOLDER / "policy.py"))["decide"]
-
-
-def right(inputs, tools):
-    return DECIDE(inputs, tools.call)
-
-
-def one_wrong(inputs, tools):
-    answer = right(inputs, tools)
-    if inputs["product_id"] != FIRST:
-        return answer
-    tools.execute_tool("calculate_sds_label_score", {"product_id": inputs["product_id"]})
-    return {"hazard_class": "none of them"}
-
-
-FIRST = (FOLDER / "data.csv").read_text().splitlines()[1].split(",")[0]
-"""
-
-
-GOODS = ("-psyrupy", "--sop-domain=dangerous_goods", "test_steps.py")
-
-
-@pytest.fixture(scope="module")
-def approved_goods(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The snapshots of the bundled domain, approved with its reference policy."""
-    folder = tmp_path_factory.mktemp("goods")
-    (folder / "desk.py").write_text(DESK)
-    (folder / "test_steps.py").write_text(RIGHT_RUNS)
-    command = [sys.executable, "-m", "pytest", "-psopbench", *GOODS, "--agent=desk:right", UPDATE]
-    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    subprocess.run(command, cwd=folder, check=True, capture_output=True, env=alone)
-    return folder / "sop_snapshots"
+WARD = ("-psyrupy", "--sop-domain=ward", "test_steps.py")
+TASKS = 120
 
 
 @pytest.fixture
-def goods(pytester: pytest.Pytester, approved_goods: Path) -> tuple[str, ...]:
-    """The bundled domain with every task approved, under a gate and with one wrong answer."""
-    pytester.makepyfile(desk=DESK, test_steps=RIGHT_RUNS)
-    shutil.copytree(approved_goods, pytester.path / "sop_snapshots")
-    assert 327 == len(files())
-    return (*GOODS, "--agent=desk:one_wrong", "--sop-fail-under=0.99")
-
-
-def first(tasks: int) -> tuple[str, ...]:
-    """What selects so many tasks: the wrong one is the first of all."""
-    return () if tasks == 327 else (f"--sop-sample=first:{tasks}",)
+def ward(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path], approved_lab: Path
+) -> tuple[str, ...]:
+    """A domain with every task approved, under a gate and with one wrong answer."""
+    pytester.makepyfile(test_steps=RIGHT_RUNS)
+    make_domain("ward", tasks=TASKS)
+    kept = approved_lab.with_name("ward")
+    if not kept.exists():
+        assert 0 == pytester.runpytest(*WARD, "--agent=habits:right", UPDATE).ret
+        Path("sop_snapshots").rename(kept)
+    shutil.copytree(kept, "sop_snapshots")
+    assert TASKS == len(files())
+    return (*WARD, "--agent=habits:loses_second", "--sop-fail-under=0.99")
 
 
 @pytest.mark.parametrize(
-    "update", [pytest.param((), id="compared"), pytest.param((UPDATE,), id="updated")]
+    "more",
+    [pytest.param((), id="compared"), pytest.param((UPDATE, "-n2"), id="updated by two workers")],
 )
 def test_one_wrong_task_of_many_under_a_gate_changes_no_file_and_exits_with_0(
-    pytester: pytest.Pytester,
-    goods: tuple[str, ...],
-    workers: tuple[str, ...],
-    update: tuple[str, ...],
+    pytester: pytest.Pytester, ward: tuple[str, ...], more: tuple[str, ...]
 ) -> None:
-    """All 327 where one process compares and where two workers update; less in between."""
-    tasks = 327 if bool(update) == bool(workers) else 120
     before = files()
 
-    result = pytester.runpytest(*goods, *first(tasks), *update, *workers)
+    result = pytester.runpytest(*ward, *more)
 
     assert 0 == result.ret
     assert before == files()
     result.stdout.fnmatch_lines(
-        [f"{tasks - 1} snapshots passed.", f"TSR *correct, {tasks - 1} of {tasks} *"]
+        [f"{TASKS - 1} snapshots passed.", f"TSR *correct, {TASKS - 1} of {TASKS} *"]
     )
     result.stdout.fnmatch_lines(["gate   TSR >= 99% holds*"])
     result.stdout.no_fnmatch_line("*unused*")
-    assert bool(update) == any("1 not approved" in line for line in result.outlines)
+    assert (UPDATE in more) is any("1 not approved" in line for line in result.outlines)
 
 
 def test_beside_the_built_in_test_a_gate_forgives_and_the_snapshots_hold(
-    pytester: pytest.Pytester, goods: tuple[str, ...], workers: tuple[str, ...]
+    pytester: pytest.Pytester, ward: tuple[str, ...]
 ) -> None:
     """The same session runs the built-in test of every task and the user's."""
-    tasks = 327 if workers else 120
     before = files()
 
-    result = pytester.runpytest(*goods, "sop:dangerous_goods", *first(tasks), UPDATE, *workers)
+    result = pytester.runpytest(*ward, "sop:ward", UPDATE)
 
     assert 0 == result.ret
     assert before == files()
-    result.stdout.fnmatch_lines([f"{tasks - 1} snapshots passed.", "1 not approved*"])
-    result.stdout.fnmatch_lines([f"TSR *correct, {tasks - 1} of {tasks} *"])
+    result.stdout.fnmatch_lines([f"{TASKS - 1} snapshots passed.", "1 not approved*"])
+    result.stdout.fnmatch_lines([f"TSR *correct, {TASKS - 1} of {TASKS} *"])

@@ -9,8 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_sopbench import Trace
-from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench import RunKey, Trace
 from pytest_sopbench._core.model.trace import EMPTY, UNUSED, Ending, Problem, Returned, ReturnedKind
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
 from pytest_sopbench._hooks.replaying.tapes import Tapes

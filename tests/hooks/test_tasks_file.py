@@ -22,11 +22,11 @@ WriteTasks = Callable[..., Path]
 
 class TestATaskThatMustPass:
     def test_a_gate_that_holds_does_not_forgive_it(
-        self, pytester: pytest.Pytester, write_tasks: WriteTasks, workers: tuple[str, ...]
+        self, pytester: pytest.Pytester, write_tasks: WriteTasks
     ) -> None:
         write_tasks(T_02="must_pass = true")
 
-        result = pytester.runpytest(*SECOND, "--sop-fail-under=0.5", *workers)
+        result = pytester.runpytest(*SECOND, "--sop-fail-under=0.5")
 
         assert FAILED == result.ret
         result.stdout.fnmatch_lines(
@@ -127,11 +127,11 @@ class TestATasksFileThatCannotBeUsed:
         ],
     )
     def test_it_stops_before_the_first_run(
-        self, pytester: pytest.Pytester, content: str, says: str, workers: tuple[str, ...]
+        self, pytester: pytest.Pytester, content: str, says: str
     ) -> None:
         (pytester.path / "sop_tasks.toml").write_text(content)
 
-        result = pytester.runpytest(LAB, "--sop-agent=habits:counted", *workers)
+        result = pytester.runpytest(LAB, "--sop-agent=habits:counted")
 
         assert USAGE == result.ret
         result.stderr.fnmatch_lines([says])
@@ -196,13 +196,13 @@ class TestATasksFileThatCannotBeUsed:
 
 
 def test_a_session_that_cannot_be_saved_forgives_nothing(
-    pytester: pytest.Pytester, write_tasks: WriteTasks, workers: tuple[str, ...]
+    pytester: pytest.Pytester, write_tasks: WriteTasks
 ) -> None:
     """What must pass is found out by the saved session."""
     write_tasks(T_02="must_pass = true")
     (pytester.path / "blocked").write_text("a file where a folder is needed")
 
-    result = pytester.runpytest(*SECOND, "-o", "sop_dir=blocked", *workers)
+    result = pytester.runpytest(*SECOND, "-o", "sop_dir=blocked")
 
     assert FAILED == result.ret
     result.stdout.fnmatch_lines(

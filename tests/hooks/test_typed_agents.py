@@ -83,12 +83,10 @@ def test_it_fails_a_part_of_it_too(pytester: pytest.Pytester, more: tuple[str, .
     result.stdout.no_fnmatch_line("gate*holds*")
 
 
-def test_one_of_several_fails_the_session(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
+def test_one_of_several_fails_the_session(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_own=MARKED)
 
-    result = pytester.runpytest(LAB, TYPED, "--agent=habits:right", "test_own.py", *workers)
+    result = pytester.runpytest(LAB, TYPED, "--agent=habits:right", "test_own.py")
 
     assert FAILED == result.ret
     result.stdout.fnmatch_lines([UNUSED])
@@ -121,25 +119,21 @@ def test_without_any_run_it_fails_too(pytester: pytest.Pytester, workers: tuple[
         pytest.param(BY_ITSELF, id="a test that calls it"),
     ],
 )
-def test_one_that_is_run_fails_nothing_by_that(
-    pytester: pytest.Pytester, workers: tuple[str, ...], body: str
-) -> None:
+def test_one_that_is_run_fails_nothing_by_that(pytester: pytest.Pytester, body: str) -> None:
     pytester.makepyfile(test_own=body)
 
-    result = pytester.runpytest(LAB, TYPED, "test_own.py", *workers)
+    result = pytester.runpytest(LAB, TYPED, "test_own.py")
 
     assert body.startswith(MARKED) is (result.ret == FAILED)
     result.stdout.no_fnmatch_line("*typed agent*")
 
 
 @pytest.mark.parametrize("ini", ["sop_agent = habits:wrong", f"addopts = {TYPED}"])
-def test_one_of_the_configuration_may_be_replaced(
-    pytester: pytest.Pytester, workers: tuple[str, ...], ini: str
-) -> None:
+def test_one_of_the_configuration_may_be_replaced(pytester: pytest.Pytester, ini: str) -> None:
     pytester.makepyfile(test_own=MARKED)
     pytester.makeini(f"[pytest]\n{ini}")
 
-    result = pytester.runpytest(LAB, "test_own.py", GATE, *workers)
+    result = pytester.runpytest(LAB, "test_own.py", GATE)
 
     assert OK == result.ret
 

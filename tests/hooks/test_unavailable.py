@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pytest_sopbench._core.metrics.metric import CHANCE, METRICS
 from pytest_sopbench.cli import main
+from tests.builders.tables import CHANCE, METRICS
 
 AGENTS = """
 from habits import number, right

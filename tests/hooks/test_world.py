@@ -171,7 +171,7 @@ def test_a_replayed_session_comes_to_the_same(
     pytester: pytest.Pytester, desk: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     with Model(("127.0.0.1", 0), Model.RequestHandlerClass) as model:
-        threading.Thread(target=model.serve_forever, daemon=True).start()
+        threading.Thread(target=model.serve_forever, args=(0.02,), daemon=True).start()
         monkeypatch.setenv("STUB", f"http://127.0.0.1:{model.server_port}/v1/pay")
         pytester.runpytest(SOP, "--sop-agent=hands:asks", "--sop-replay=record")
         model.shutdown()

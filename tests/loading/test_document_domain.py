@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.documents.schema import Role
-from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import LoadingError
+from tests.builders.domains import load_domain
+from tests.builders.judged import Role
 
 SCHEMA = {
     "type": "object",

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import LoadingError, RowError
+from tests.builders.domains import load_domain
 
 MakeDomain = Callable[..., Path]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._loading.metadata import is_domain_folder, read_metadata
 from pytest_sopbench.errors import LoadingError
+from tests.builders.domains import is_domain_folder, read_metadata
 
 
 def problem_of(folder: Path) -> str:

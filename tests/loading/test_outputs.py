@@ -9,13 +9,10 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench import Domain
-from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
-from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
-from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench import Domain, OutputField
 from pytest_sopbench.errors import LoadingError, RowError
+from tests.builders.domains import load_domain
+from tests.builders.judged import Compare, FieldType, JudgingRules, compare, rules_fingerprint
 
 MakeDomain = Callable[..., Path]
 

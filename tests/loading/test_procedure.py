@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from pytest_sopbench import ExpectedCall
-from pytest_sopbench._core.steps.split import Moment
-from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import LoadingError, RowError
+from tests.builders.domains import load_domain
+from tests.builders.judged import Moment
 
 MakeDomain = Callable[..., Path]
 

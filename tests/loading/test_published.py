@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.model.task import FieldType
-from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import LoadingError, RowError
+from tests.builders.domains import load_domain
+from tests.builders.judged import FieldType, JsonValue
 
 ROWS = "slip_id,weight,postage,lane\nS1,12,4.5,A\nS2,30,7.25,B\nS3,8,4.5,A\n"
 

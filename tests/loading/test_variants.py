@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.variants import Variant
-from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._loading.variants import variants_of
 from pytest_sopbench.errors import LoadingError
+from tests.builders.domains import Variant, load_domain, variants_of
 
 SOP = "# Desk\n\n1. Greet.\n2. Leave.\n"
 

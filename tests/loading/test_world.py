@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_sopbench import Domain
-from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
-from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import LoadingError
+from tests.builders.domains import load_domain
+from tests.builders.judged import JudgingRules, rules_fingerprint
 from tests.builders.pages import write_returns
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import openpyxl
 import pytest
 
-from pytest_sopbench._making.sheet import read_grid
-from pytest_sopbench._making.table import Sheet, table_of
+from tests.builders.made import Sheet, read_grid, table_of
 
 Read = Callable[..., Sheet]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._making.table import Kind, cell_of
+from tests.builders.made import Kind, cell_of
 
 from .conftest import Read, texts_of
 

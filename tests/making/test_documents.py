@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._making.documents import read_procedure
 from pytest_sopbench.errors import LoadingError
+from tests.builders.made import read_procedure
 
 OLD_CASES = Path(__file__).parents[2] / "docs" / "files" / "old_cases.py"
 TABLE = "| Tier | Limit in days |\n| --- | --- |\n| standard | 30 |\n| plus | 60 |\n"

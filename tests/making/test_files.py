@@ -10,9 +10,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from pytest_sopbench._making.sheet import read_grid
-from pytest_sopbench._making.table import table_of
 from pytest_sopbench.errors import LoadingError
+from tests.builders.made import read_grid, table_of
 
 from .conftest import Read, names_of, texts_of
 

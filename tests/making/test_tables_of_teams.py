@@ -15,9 +15,8 @@ import pytest
 from click.testing import Result
 
 from pytest_sopbench import Domain
-from pytest_sopbench._audit.audit import audit_domain
-from pytest_sopbench._loading.load import load_domain
 from tests.builders.commands import sopbench
+from tests.builders.domains import audit_domain, load_domain
 
 from .teams import TEAMS, Team
 

@@ -3,6 +3,9 @@
 Every `-p NAME` of a session reads the entry points of all that is installed, and each start of
 ours does so again for domains. Nothing is installed while tests run, so what stands in the folders
 of this interpreter is remembered; all that a test puts elsewhere is read as ever.
+
+In the same way pytest looks through every name of every plugin for fixtures, session after session.
+Most plugins have none: it is told which, and looks through all others as ever.
 """
 
 from __future__ import annotations
@@ -11,17 +14,25 @@ import sysconfig
 from collections.abc import Callable
 from importlib.metadata import Distribution
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from weakref import WeakSet
 
 FOLDERS = {Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}
 
 
 def remember() -> None:
     """Let this process, and all that fork from it, read what is installed once."""
+    # Not above: the process from which others fork starts before it imports pytest.
+    from _pytest.fixtures import FixtureManager  # noqa: PLC0415, TID251 - pytest exports no such name
+
     for name in ("entry_points", "metadata"):
         read = vars(Distribution)[name].fget
         if not hasattr(read, "kept"):
             setattr(Distribution, name, property(remembered(read)))
+    look = FixtureManager.parsefactories
+    if not hasattr(look, "without"):
+        FixtureManager.parsefactories = passing_over(look)
 
 
 def remembered(read: Callable[[Distribution], Any]) -> Callable[[Distribution], Any]:
@@ -38,3 +49,27 @@ def remembered(read: Callable[[Distribution], Any]) -> Callable[[Distribution], 
 
     known.kept = kept  # type: ignore[attr-defined]
     return known
+
+
+def passing_over(look: Callable[..., None]) -> Callable[..., None]:
+    """Look for fixtures, and not again in a plugin without any; its type alone decides that."""
+    without: WeakSet[Any] = WeakSet()
+
+    def look_once(manager: Any, *given: Any, holder: object = None, **named: Any) -> None:
+        if holder is None:
+            look(manager, *given, **named)
+            return
+        kind = holder if isinstance(holder, type | ModuleType) else type(holder)
+        if kind in without:
+            return
+        before = count(manager)
+        look(manager, *given, holder=holder, **named)
+        if before == count(manager):
+            without.add(kind)
+
+    look_once.without = without  # type: ignore[attr-defined]
+    return look_once
+
+
+def count(manager: Any) -> int:
+    return sum(1 for _ in manager._get_all_fixture_defs())

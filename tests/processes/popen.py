@@ -1,8 +1,9 @@
 """Python processes that fork from a ready one, wherever a test would start a new interpreter.
 
-Only those that start pytest, `sopbench` or a worker of xdist are taken, and only where a fork can
-be told from a new process by what has been imported alone. All others are started as ever. A test
-that is about the start of a process asks for the fixture `new_interpreters`.
+Only those that start pytest, `sopbench`, a worker of xdist or the code of a domain are taken, and
+only where a fork can be told from a new process by what has been imported alone. All others are
+started as ever. A test that is about the start of a process asks for the fixture
+`new_interpreters`.
 """
 
 from __future__ import annotations
@@ -36,8 +37,12 @@ WAYS = {
     ("-c", "from pytest_sopbench.cli import main; main()"),
 }
 SCRIPTS = {"pytest", "sopbench"}
+ISOLATED = ["-I", "-c"]
+"""How the code of a domain is run, with all that our own program is found by in its first line."""
+OF_A_DOMAIN = "import sys; sys.path.extend("
 # The fork takes these over itself; in all else that Python reads the two have to agree.
 TAKEN_OVER = {"PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
+NEW_SESSION = "start_new_session"
 PLAIN = {
     "executable": None,
     "preexec_fn": None,
@@ -49,12 +54,13 @@ PLAIN = {
     "gids": None,
     "uid": None,
     "umask": -1,
-    "start_new_session": False,
+    NEW_SESSION: False,
     "process_group": -1,
 }
 
 execute_child = subprocess.Popen._execute_child
 try_wait = getattr(subprocess.Popen, "_try_wait", None)  # Windows has none, where nothing forks
+waitid = getattr(os, "waitid", None)
 internal_poll = subprocess.Popen._internal_poll
 signature = inspect.signature(execute_child)
 
@@ -77,6 +83,8 @@ class Switch:
 
 
 switch = Switch()
+running: dict[int, socket.socket] = {}
+"""Processes that run the code of a domain, and by what their end is told: they are waited for."""
 
 
 def install() -> None:
@@ -84,6 +92,7 @@ def install() -> None:
     subprocess.Popen._execute_child = execute_or_fork
     subprocess.Popen._try_wait = wait_for_either
     subprocess.Popen._internal_poll = poll_either
+    os.waitid = waitid_either
 
 
 def install_in_fork(path: str) -> None:
@@ -141,9 +150,14 @@ def ours(asked: Mapping[str, Any], env: Mapping[str, str]) -> list[str]:
     """Return the command where it is one that can be forked, else nothing."""
     if not isinstance(asked["args"], list | tuple):
         return []
-    if any(asked[name] != value for name, value in PLAIN.items()):
-        return []
     program, *options = map(os.fsdecode, asked["args"])
+    of_a_domain = is_of_a_domain([program, *options])
+    if any(asked[name] != value for name, value in PLAIN.items() if name != NEW_SESSION):
+        return []
+    if asked[NEW_SESSION] != of_a_domain:
+        return []
+    if of_a_domain:
+        return [program, *options]
     if program in SCRIPTS:
         script = shutil.which(program, path=env.get("PATH"))
         is_ours = script is not None and Path(script).parent == Path(sys.executable).parent
@@ -153,12 +167,19 @@ def ours(asked: Mapping[str, Any], env: Mapping[str, str]) -> list[str]:
     return [program, *options] if is_ours else []
 
 
-def can_be_forked(env: Mapping[str, str], cwd: str) -> bool:
+def is_of_a_domain(args: list[str]) -> bool:
+    program, *options = args
+    is_isolated = program == sys.executable and options[:2] == ISOLATED
+    return is_isolated and options[2].startswith(OF_A_DOMAIN)
+
+
+def can_be_forked(args: list[str], env: Mapping[str, str], cwd: str) -> bool:
     """Return whether a fork would be as a process of its own: whatever is inherited must agree."""
     ready = switch.ready
     return (
         ready is not None
-        and ready.env == read_by_python(env)
+        # What runs the code of a domain is given no environment, and reads none.
+        and (is_of_a_domain(args) or ready.env == read_by_python(env))
         and ready.group == (os.getpgid(0), os.getsid(0))
         and Path(cwd).is_dir()
         and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
@@ -178,7 +199,7 @@ def execute_or_fork(process: Any, *given: Any) -> None:
         switch.ready = start()
         switch.on = True
     cwd = os.fsdecode(asked["cwd"] or Path.cwd())
-    if args and can_be_forked(env, cwd):
+    if args and can_be_forked(args, env, cwd):
         fork(process, asked, {"args": args, "cwd": cwd, "env": env})
     else:
         execute_child(process, *given)
@@ -204,6 +225,8 @@ def fork(process: Any, asked: Mapping[str, Any], request: dict[str, Any]) -> Non
         process._close_pipe_fds(*(asked[name] for name in names))
     process._child_created = True
     process.end_of_fork = connection
+    if is_of_a_domain(request["args"]):
+        running[process.pid] = connection
 
 
 def received(connection: socket.socket) -> int:
@@ -221,8 +244,18 @@ def wait_for_either(process: Any, wait_flags: int) -> tuple[int, int]:
         return try_wait(process, wait_flags)
     if wait_flags & os.WNOHANG and not select.select([connection], [], [], 0)[0]:
         return 0, 0
+    running.pop(process.pid, None)
     with connection:
         return process.pid, received(connection)
+
+
+def waitid_either(kind: int, number: int, how: int) -> Any:
+    """Tell of the end of a process that is to stay unreaped; it is no child of this process."""
+    connection = running.get(number)
+    if connection is None or not how & os.WNOWAIT:
+        assert waitid is not None
+        return waitid(kind, number, how)
+    return select.select([connection], [], [], 0 if how & os.WNOHANG else None)[0] or None
 
 
 def poll_either(process: Any, *given: Any, **named: Any) -> int | None:

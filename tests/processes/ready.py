@@ -75,9 +75,16 @@ class Request:
         return tuple(self.args[-2:]) == popen.WORKER
 
     @property
+    def is_of_a_domain(self) -> bool:
+        """Whether it runs the code of a domain, in a session of its own."""
+        return popen.is_of_a_domain(self.args)
+
+    @property
     def command(self) -> Command:
         """What the arguments say, read as Python reads them."""
         program, *options = self.args
+        if self.is_of_a_domain:
+            return Command("-c", options[2], [], unbuffered=False)
         if Path(program).name not in SCRIPTS:
             unbuffered = options[0] == "-u"
             first, *rest = options[unbuffered:]
@@ -139,6 +146,8 @@ class Server:
             return None
         pid = os.fork()
         if not pid:
+            if request.is_of_a_domain:
+                os.setsid()
             self.close()
             connection.close()
             take_streams(streams)
@@ -197,9 +206,12 @@ def become(request: Request) -> None:
     sys.orig_argv[:] = request.args
     sys.argv[:] = [command.argument, *command.rest]
     found = [path for path in request.env.get("PYTHONPATH", "").split(os.pathsep) if path]
-    sys.path[:] = [command.first_of_path, *found, *BASE_PATH]
+    sys.path[:] = (
+        BASE_PATH if request.is_of_a_domain else [command.first_of_path, *found, *BASE_PATH]
+    )
     sys.path_importer_cache.clear()
-    popen.install_in_fork(request.path)
+    if not request.is_of_a_domain:
+        popen.install_in_fork(request.path)
     if command.way == "-m":
         runpy.run_module(command.what, run_name="__main__", alter_sys=True)
     elif command.way == "-c":

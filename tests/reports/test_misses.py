@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench import Domain, Mismatch, Outcome, RunRecord, Summary
+from pytest_sopbench import Domain, Mismatch, Outcome, OutputField, RunRecord, Summary
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.metrics.counts import RunCounts
-from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, ToolSpec
+from pytest_sopbench._core.model.task import Compare, FieldType, ToolSpec
 from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._reports.lists import listing_lines

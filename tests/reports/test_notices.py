@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench import Outcome, RunRecord
-from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench import Outcome, RunKey, RunRecord
 from pytest_sopbench._core.model.trace import ATTEMPT, GOES_ON, HELD, LOOP_LOST, STOOD_STILL
 from pytest_sopbench._reports.notices import (
     RunAlarms,

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench import Domain, Task, Trace
-from pytest_sopbench._core.model.task import FieldType, LookupTool, OutputField, ToolSpec
+from pytest_sopbench import Domain, OutputField, Task, Trace
+from pytest_sopbench._core.model.task import FieldType, LookupTool, ToolSpec
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.engine.engine import Engine
 from pytest_sopbench._running.engine.limits import Limit

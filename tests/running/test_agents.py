@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench import Domain
-from pytest_sopbench._core.model.task import FieldType, OutputField
+from pytest_sopbench import Domain, OutputField
+from pytest_sopbench._core.model.task import FieldType
 from pytest_sopbench._core.model.trace import Ending
 from pytest_sopbench._running.agents import spec as agent_spec
 from pytest_sopbench._running.agents.caller import AgentCaller

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench import Outcome, RunRecord
-from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench import Outcome, RunKey, RunRecord
 from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._sessions.file.atomic import (
     add_file,

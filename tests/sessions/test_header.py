@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench import Outcome, RunRecord, SavedSession
-from pytest_sopbench._core.model.task import RunKey, TaskName
+from pytest_sopbench import Outcome, RunKey, RunRecord, SavedSession
+from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._sessions.commands import resume as learned_options
 from pytest_sopbench._sessions.file.writer import sealed_session
 from pytest_sopbench._sessions.header import (

@@ -11,8 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_sopbench import Outcome, RunRecord, Trace
-from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench import Outcome, RunKey, RunRecord, Trace
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind
 from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._sessions.file import writer

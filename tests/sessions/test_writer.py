@@ -17,9 +17,9 @@ from click.testing import CliRunner
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench import Domain, Outcome, RunRecord, load_session
+from pytest_sopbench import Domain, Outcome, RunKey, RunRecord, load_session
 from pytest_sopbench._core.metrics.tally import summary_of
-from pytest_sopbench._core.model.task import RunKey, TaskName
+from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._loading.load import load_domain

@@ -8,10 +8,11 @@ from pathlib import Path
 from random import Random
 from zlib import crc32
 
+from builders.domains import BUNDLED, domains_in
+
 from campaign.folders.breakage import Breakage
 from campaign.forked import fork_pytest, fork_sopbench
 from campaign.kit import Ended, excerpt, traceback_of_ours, write_lab
-from pytest_sopbench._loading.finding import BUNDLED, domains_in
 
 LONGEST_ERROR = 3_000
 """Characters of an error that a person still reads."""

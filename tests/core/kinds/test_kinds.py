@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.fields.kinds import typed_value
-from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
-from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench import OutputField
+from tests.builders.judged import Compare, FieldType, JsonValue, compare, typed_value
 
 
 def field(

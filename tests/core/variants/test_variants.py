@@ -7,8 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench import Outcome
-from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench import Outcome, RunKey
 from pytest_sopbench._core.variants import (
     PARAGRAPHS,
     VariantFinding,

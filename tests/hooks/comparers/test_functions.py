@@ -17,7 +17,6 @@ CLAIMS = ("--sop-domain=claims", "--agent=clerks:clerk")
 @pytest.mark.parametrize(
     "how",
     [
-        pytest.param(("-n0",), id="one by one"),
         pytest.param(("--sop-concurrency=64",), id="64 in flight"),
         pytest.param(("-n2", "-pxdist"), id="workers"),
     ],
@@ -228,8 +227,8 @@ def test_a_comparer_may_say_its_version_itself(
 
 @pytest.mark.parametrize(
     "how",
-    [("-n0",), ("--sop-concurrency=64",), ("-n2", "-pxdist")],
-    ids=["one", "64 in flight", "workers"],
+    [("-n0",), ("-n2", "-pxdist")],
+    ids=["one", "workers"],
 )
 def test_comparisons_without_code_come_to_the_same(
     pytester: pytest.Pytester,

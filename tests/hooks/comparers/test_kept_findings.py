@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pytest_sopbench._sessions.lines import sealed, seed_of
 from pytest_sopbench.cli import main
+from tests.builders.saved import sealed, seed_of
 
 from .conftest import COMPARERS, ReadSaved, right_outcomes
 

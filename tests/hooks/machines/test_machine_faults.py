@@ -15,8 +15,6 @@ Machine = Callable[..., tuple[str, ...]]
     ("edit", "differing"),
     [
         pytest.param(("data.csv", "T_06,90,pass", "T_06,90,fail"), "data", id="an answer"),
-        pytest.param(("data.csv", "T_06,90,pass\n", ""), "data", id="a row less"),
-        pytest.param(("sop.md", "then grade it", "and leave"), "sop", id="the procedure"),
         pytest.param(
             ("metadata.json", '"enum",', '"enum", "aliases": {"ok": "pass"},'),
             "judging",
@@ -106,7 +104,7 @@ def test_machines_that_would_not_be_used_are_refused(
     pytester: pytest.Pytester, options: tuple[str, ...], said: str
 ) -> None:
     """Every run would be made here, and the summary would not tell."""
-    result = pytester.runpytest_subprocess(
+    result = pytester.runpytest(
         "--sop-domain=lab", "--agent=habits:right", "--tx=ssh=me@there", *options
     )
 

@@ -40,7 +40,7 @@ def logs(pytester: pytest.Pytester) -> set[str]:
 
 
 @pytest.mark.usefixtures("lab")
-@pytest.mark.parametrize("way", ["over_socket", "over_ssh", "here_and_over_ssh"])
+@pytest.mark.parametrize("way", ["over_socket", "here_and_over_ssh"])
 def test_totals_runs_and_logs_are_those_of_one_machine(
     request: pytest.FixtureRequest,
     pytester: pytest.Pytester,
@@ -51,16 +51,18 @@ def test_totals_runs_and_logs_are_those_of_one_machine(
 ) -> None:
     make_domain("ward", tasks=TASKS)
     bring()
-    args = ("--sop-domain=ward", "--agent=habits:fifths_and_sevenths", "-rN", "--tb=no")
+    agent = "--agent=habits:fifths_and_sevenths"
+    args = ("--sop-domain=ward", agent, "--sop-fail-under=0.9", "-rN", "--tb=no")
     machines = request.getfixturevalue(way)()
 
-    alone = pytester.runpytest_subprocess(*args)
+    alone = pytester.runpytest(*args)
     runs, written = saved().runs, logs(pytester)
     spread = pytester.runpytest_subprocess(*args, *machines)
 
     assert pytest.ExitCode.TESTS_FAILED == alone.ret == spread.ret
     spread.stdout.fnmatch_lines([f"2 workers ?{TASKS} items?"])
     assert totals(alone) == totals(spread)
+    assert any("TSR >= 90% does not hold" in line for line in totals(spread))
     assert TASKS == len(runs)
     assert list(map(stable, runs)) == list(map(stable, saved().runs))
     assert 7 == len(written)
@@ -80,23 +82,6 @@ def test_runs_are_made_there(
     result.assert_outcomes(passed=6)
     assert 6 == len((there / "calls.txt").read_text().splitlines())
     assert not (pytester.path / "calls.txt").exists()
-
-
-@pytest.mark.usefixtures("lab")
-def test_a_gate_that_does_not_hold_on_two_machines_fails(
-    pytester: pytest.Pytester, here_and_over_ssh: Machine, bring: Callable[[], None]
-) -> None:
-    bring()
-
-    result = pytester.runpytest_subprocess(
-        "--sop-domain=lab",
-        "--agent=habits:always_pass",
-        "--sop-fail-under=0.5",
-        *here_and_over_ssh(),
-    )
-
-    assert pytest.ExitCode.TESTS_FAILED == result.ret
-    result.stdout.fnmatch_lines(["gate   TSR >= 50% does not hold (got 33.33%): 2 of 6"])
 
 
 @pytest.mark.usefixtures("lab")
@@ -124,12 +109,15 @@ def test_a_bundled_domain_needs_no_file_there(
     pytester: pytest.Pytester, over_socket: Machine, there: Path
 ) -> None:
     result = pytester.runpytest_subprocess(
-        "--sop-domain=dangerous_goods", "--agent=reference-policy", *over_socket()
+        "--sop-domain=dangerous_goods",
+        "--agent=reference-policy",
+        "--sop-sample=20",
+        *over_socket(),
     )
 
     assert pytest.ExitCode.OK == result.ret
-    result.assert_outcomes(passed=327)
-    result.stdout.fnmatch_lines(["TSR   100.0% *correct, 327 of 327 *"])
+    result.assert_outcomes(passed=20)
+    result.stdout.fnmatch_lines(["TSR   100.0% *correct, 20 of 20 *"])
     # What xdist copies there is why the folder has to be one that nothing else is in need of.
     assert {"pytest", "_pytest"} <= {path.name for path in there.iterdir()}
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench import Match, Outcome, Task, Trace
+from pytest_sopbench import Match, Outcome, OutputField, Task, Trace
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
+from pytest_sopbench._core.model.task import Compare, FieldType
 from pytest_sopbench._core.model.trace import Compared, Ending, Returned, ReturnedKind
 from pytest_sopbench._running import comparing as functions
 from pytest_sopbench._running.comparing import (
