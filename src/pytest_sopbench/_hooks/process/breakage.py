@@ -173,18 +173,16 @@ class Breakage:
 
     def keep_streams(self) -> None:
         """Keep the standard streams open that are there."""
+        streams = {"stdout": sys.stdout, "stderr": sys.stderr}
         # What a fixture put there is closed by the fixture.
-        if _is_of_pytest(sys.stdout):
-            self._open.keep(stdout=sys.stdout)
-        if _is_of_pytest(sys.stderr):
-            self._open.keep(stderr=sys.stderr)
-        self._open.keep(__stdout__=sys.__stdout__, __stderr__=sys.__stderr__)
+        of_pytest = {
+            name: one
+            for name, one in streams.items()
+            if type(one).__module__.startswith("_pytest.")
+        }
+        self._open.keep(**of_pytest, __stdout__=sys.__stdout__, __stderr__=sys.__stderr__)
 
     def note(self, note: str) -> None:
         """Keep a note, once."""
         if len(self.notes) < _MOST:
             self.notes[harmless(self._mask(note))] = None
-
-
-def _is_of_pytest(stream: object) -> bool:
-    return type(stream).__module__.startswith("_pytest.")

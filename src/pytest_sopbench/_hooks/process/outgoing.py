@@ -69,8 +69,13 @@ class Outgoing:
         # Here, and not in a wrapper of its own: this one is around all others.
         report = yield
         self._clean(report)
-        if any(map(_is_foreign, report.user_properties)):
-            report.user_properties[:] = [self._property(*one) for one in report.user_properties]
+        report.user_properties[:] = [
+            # Those that make a run this run stay as they are.
+            (name, self.text(str(value)))
+            if isinstance(value, str) and not name.startswith(OURS)
+            else (name, value)
+            for name, value in report.user_properties
+        ]
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -138,9 +143,6 @@ class Outgoing:
         # pytest itself colours what is logged.
         return harmless(text, colours="kept" if name.startswith("Captured log") else "escaped")
 
-    def _property(self, name: str, value: object) -> tuple[str, object]:
-        return name, self.text(str(value)) if _is_foreign((name, value)) else value
-
     def _inside(self, part: Any, depth: int) -> Any:
         """Return a part of what pytest shows of a failure; its own objects are changed in place."""
         if isinstance(part, str):
@@ -170,12 +172,6 @@ class Outgoing:
         return tuple(inside) if isinstance(parts, tuple) else inside
 
 
-def _is_foreign(one: tuple[str, object]) -> bool:
-    """Tell whether a property is a text, and none of those that make a run this run."""
-    name, value = one
-    return isinstance(value, str) and not name.startswith(OURS)
-
-
 # Keeps what runs in flight write out of the items that happen to run meanwhile.
 
 
@@ -202,7 +198,10 @@ def output_apart(config: pytest.Config) -> Generator[None]:
 
 
 class Routes:
-    """Routes the streams again wherever pytest has put others into their place."""
+    """Routes the streams again wherever pytest has put others into their place.
+
+    While pytest reports, the streams stand there that `output_apart` has found.
+    """
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
@@ -211,9 +210,4 @@ class Routes:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
         # `capsys` and its like have put streams of their own there.
-        route_streams(sys.stdout, sys.stderr)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self) -> None:
-        # The terminal's own streams stand there while pytest reports.
         route_streams(sys.stdout, sys.stderr)

@@ -46,18 +46,20 @@ class JudgedRun:
 
 def judged(sop: SopSession, ref: TaskRef, task: Task, trace: Trace | None) -> JudgedRun:
     """Judge a run by what was observed; without a trace it never began, and leaves no log."""
-    active = ref.domain
-    with masking(sop.options.redaction.text):
+    active, redaction = ref.domain, sop.options.redaction
+    with masking(redaction.text):
         verdict = judge(active.rules, task, trace)
-    redaction = sop.options.redaction.of(active.domain.private_columns)
-    seen, told = trace, verdict
-    if redaction.masks:
-        # Before anything is cut: a part of a secret is no longer known for one.
-        seen, told = trace and redaction.trace(trace), redaction.verdict(verdict)
+    redaction = redaction.of(active.domain.private_columns)
+    # Before anything is cut: a part of a secret is no longer known for one.
+    seen, told = trace and redaction.trace(trace), redaction.verdict(verdict)
     trial, agent = ref.key.trial, ref.key.agent
     record = record_of(active.rules, task, seen, told, trial=trial, agent=agent)
-    if redaction.masks:
-        record = redaction.record(record)
+    # What a task says by itself stands in neither of the two.
+    record = replace(
+        record,
+        expected=redaction.mapping(record.expected),
+        disagreement=redaction.text(record.disagreement),
+    )
     events = ""
     if seen is not None and _is_wanted(sop, verdict):
         record = replace(record, trace=trace_name(ref.key))

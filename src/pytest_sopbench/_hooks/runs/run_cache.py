@@ -166,10 +166,13 @@ class Runs:
 
     def toolbox(self, active: ActiveDomain, task: Task, trial: int = 1) -> Callable[[], Toolbox]:
         """Return what opens fresh toolboxes for a task, in whichever thread; each has a clock."""
-        factory, most = self.factory(active), self._sop.options.max_calls
-        prices = self._sop.prices
-        return lambda: factory.open(
-            task, max_calls=most, clock=perf_counter, prices=prices, trial=trial
+        return partial(
+            self.factory(active).open,
+            task,
+            max_calls=self._sop.options.max_calls,
+            clock=perf_counter,
+            prices=self._sop.prices,
+            trial=trial,
         )
 
     def _job(self, ref: TaskRef, task: Task, agent: object, approver: Approver | None) -> RunJob:

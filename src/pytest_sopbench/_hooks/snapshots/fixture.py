@@ -134,8 +134,6 @@ class SopSnapshot:
 
     def _redacted(self, trajectory: Trajectory) -> Trajectory:
         redaction = self._redaction
-        if not redaction.masks:
-            return trajectory
         return Trajectory(
             calls=tuple(
                 replace(

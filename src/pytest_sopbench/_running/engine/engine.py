@@ -334,12 +334,13 @@ class Engine(Generic[K]):
             run.fault = made.fault
             if made.trace is not None:
                 run.trace = self._run_trace(run, made.trace, self._timeout)
-                run.spent = add_usage(run.spent, made.trace.usage)
             self._learn(run, made)
             delay = self._delay(run, made)
             if delay is None or self._stopped:
                 delay, run.state = None, State.ENDED
             else:
+                if made.trace is not None:
+                    run.spent = add_usage(run.spent, made.trace.usage)
                 self._leave(run)
                 run.state = State.BETWEEN
                 self._retried += 1
