@@ -13,7 +13,7 @@ from pathlib import Path
 import hypothesis  # noqa: F401 - see above
 import pytest
 
-import pytest_sopbench._hooks.parametrize  # noqa: F401 - see above
+import pytest_sopbench._hooks.activation  # noqa: F401 - see above
 
 AGENT = """
 def right(inputs, tools):

@@ -16,8 +16,7 @@ from typing import Any
 import hypothesis  # noqa: F401 - see above
 import pytest
 
-import pytest_sopbench._hooks.items.fixtures
-import pytest_sopbench._hooks.parametrize  # noqa: F401 - see above
+import pytest_sopbench._hooks.activation  # noqa: F401 - see above
 from pytest_sopbench._sessions.folder.pointer import followed
 from tests.builders.lab import write_lab
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from pytest_sopbench._hooks.process.breakage import KeptOpen
+from pytest_sopbench._hooks.process.outgoing import KeptOpen
 
 
 def test_a_stream_that_is_kept_open_is_not_closed_and_it_is_told_who_tried() -> None:
