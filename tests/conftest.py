@@ -20,18 +20,15 @@ from hypothesis import settings
 # where it is used is loaded here, so that it is loaded once and not by every run: 50 ms, not 1 s.
 import pytest_sopbench._audit.report
 import pytest_sopbench._core.records.reconstruct
+import pytest_sopbench._hooks.activation
 import pytest_sopbench._hooks.books.budget
 import pytest_sopbench._hooks.books.resume
-import pytest_sopbench._hooks.books.variant_books
-import pytest_sopbench._hooks.items.fixtures
 import pytest_sopbench._hooks.items.variants
-import pytest_sopbench._hooks.parametrize
 import pytest_sopbench._hooks.printing.summary
 import pytest_sopbench._hooks.replaying.totals
 import pytest_sopbench._hooks.runs.shown
-import pytest_sopbench._hooks.settings.agent_option
+import pytest_sopbench._hooks.settings.ini
 import pytest_sopbench._hooks.snapshots.fixture
-import pytest_sopbench._hooks.snapshots.report
 import pytest_sopbench._judge.calibrating
 import pytest_sopbench._judge.judging
 import pytest_sopbench._loading.contract

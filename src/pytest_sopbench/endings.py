@@ -126,7 +126,7 @@ class EndGuard:
             return earned.status(status, by_exit=by_exit)
         if status != pytest.ExitCode.OK or not (self._is_sop and (by_exit or self._was_ended)):
             return status
-        from pytest_sopbench._hooks.settings.strictness import UNDECIDED, relies_on_gate
+        from pytest_sopbench._hooks.settings.ini import UNDECIDED, relies_on_gate
 
         if not relies_on_gate(config):
             return status

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_sopbench import hookspecs
 from pytest_sopbench._settings.table import AGENT_OPTION, SESSIONS, SPECS, TABLE, WAKING
 from pytest_sopbench.endings import CONFIGURED, EndGuard, UsageErrors, is_set
 
@@ -110,7 +111,7 @@ def pytest_load_initial_conftests(
 def _with_agent(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None, None, None]:
-    from pytest_sopbench._hooks.settings.agent_option import add_agent, glue_agent, is_free
+    from pytest_sopbench._hooks.settings.ini import add_agent, glue_agent, is_free
 
     given = list(args)
     if is_free(parser):
@@ -125,8 +126,6 @@ def _with_agent(
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Let other plugins and conftests follow the runs."""
-    from pytest_sopbench import hookspecs
-
     pluginmanager.add_hookspecs(hookspecs)
     # Before any option is read, since what is said of one that is wrong may hold a secret.
     pluginmanager.register(EndGuard(), "sop-end-guard")
@@ -140,12 +139,10 @@ def pytest_terminal_summary(
     gates = [name for name in ("sop_fail_under", "sop_gate") if is_set(config, name)]
     if not gates or config.pluginmanager.hasplugin("sop-gate") or config.option.collectonly:
         return
-    from pytest_sopbench._hooks.settings.ini import ini_values
+    from pytest_sopbench._hooks.settings.ini import NOT_ASKED, ini_values
 
     asked = [value for name in gates for value in ini_values(config, name)]
     if any(value != "none" for value in asked):
-        from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
-
         terminalreporter.ensure_newline()
         terminalreporter.write_line(NOT_ASKED, yellow=True)
 
@@ -220,7 +217,7 @@ def _may_name_task(arg: str) -> bool:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give tests that ask for a SOP fixture their tasks."""
     if not SOP_FIXTURES.isdisjoint(metafunc.fixturenames):
-        from pytest_sopbench._hooks.parametrize import parametrize
+        from pytest_sopbench._hooks.activation import parametrize
 
         parametrize(metafunc)
 

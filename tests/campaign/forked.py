@@ -27,8 +27,8 @@ def warm() -> None:
     import pytest  # noqa: F401, PLC0415
 
     import pytest_sopbench._cli.found_domains  # noqa: PLC0415
+    import pytest_sopbench._hooks.activation  # noqa: PLC0415
     import pytest_sopbench._hooks.items.fixtures  # noqa: PLC0415
-    import pytest_sopbench._hooks.parametrize  # noqa: PLC0415
     import pytest_sopbench._loading.finding  # noqa: F401, PLC0415
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._hooks.settings.rootdir import check_rootdir
+from pytest_sopbench._hooks.settings.asked import check_rootdir
 from pytest_sopbench._settings.table import TABLE
 
 OPTIONS = [name for spec in TABLE if spec.is_option for name in (spec.option, *spec.aliases)]

@@ -2,10 +2,13 @@
 
 Faults of the set-up are usage errors, raised here before any item is collected, and in the
 controller first, since only there a usage error ends the session with status 4.
+
+A test of the user that asks for a SOP fixture wakes the plugin as well. It is given its tasks here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,35 +19,50 @@ from pytest_sopbench._hooks.books.budget import (
     WorkerBudget,
     check_budget,
 )
-from pytest_sopbench._hooks.books.costs import JudgeBooks, PriceBooks
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.resume import Resumption
-from pytest_sopbench._hooks.books.saving import kept_path
-from pytest_sopbench._hooks.books.variant_books import VariantBooks
+from pytest_sopbench._hooks.books.saving import JudgeBooks, PriceBooks, kept_path
+from pytest_sopbench._hooks.code import (
+    AGENT,
+    agents_of,
+    check_agent_given,
+    parametrize_agent,
+)
 from pytest_sopbench._hooks.deciding.ending import NAME as EARNED
 from pytest_sopbench._hooks.deciding.ending import Earned, Ending
 from pytest_sopbench._hooks.deciding.gate import Gate, check_gates
-from pytest_sopbench._hooks.items.collection import Collection
+from pytest_sopbench._hooks.items.collection import Collection, asks_for_agent
 from pytest_sopbench._hooks.items.transport import ReportHooks, ReportSanitizer
-from pytest_sopbench._hooks.items.variants import VariantItems
-from pytest_sopbench._hooks.printing.grouping import GroupedFailures
-from pytest_sopbench._hooks.printing.junit import JunitFile
-from pytest_sopbench._hooks.printing.progress import ProgressHooks
-from pytest_sopbench._hooks.printing.report_files import check_reports
+from pytest_sopbench._hooks.items.variants import VariantBooks, VariantItems
+from pytest_sopbench._hooks.printing.progress import GroupedFailures, ProgressHooks
+from pytest_sopbench._hooks.printing.report_files import JunitFile, check_reports
 from pytest_sopbench._hooks.printing.summary import SummaryHooks
-from pytest_sopbench._hooks.process.breakage import BREAKAGE, Breakage
-from pytest_sopbench._hooks.process.left_threads import LeftThreads
-from pytest_sopbench._hooks.process.outgoing import Outgoing
+from pytest_sopbench._hooks.process.exit_guard import LeftThreads
+from pytest_sopbench._hooks.process.outgoing import BREAKAGE, Breakage, Outgoing
 from pytest_sopbench._hooks.runs.run_cache import RUNS, Runs
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
 from pytest_sopbench._hooks.session.domains import ActiveDomain
 from pytest_sopbench._hooks.session.drafts import DraftBooks
 from pytest_sopbench._hooks.session.session import SESSION, SopSession, check_writable, is_due
 from pytest_sopbench._hooks.session.variants import variants_in
-from pytest_sopbench._hooks.settings.marks import read_task_id
+from pytest_sopbench._hooks.settings.asked import check_rootdir
+from pytest_sopbench._hooks.settings.marks import (
+    check_mark,
+    marked_agent,
+    marked_domains,
+    marked_trials,
+    parameter_id,
+    read_task_id,
+)
 from pytest_sopbench._hooks.settings.options import read_options
-from pytest_sopbench._hooks.settings.rootdir import check_rootdir
 from pytest_sopbench._hooks.snapshots import PLUGIN as SYRUPY
+from pytest_sopbench._hooks.snapshots.fixture import (
+    FIXTURE,
+    SnapshotCollector,
+    SnapshotSummary,
+    check_syrupy,
+    check_update,
+)
 from pytest_sopbench._hooks.xdist.workers import ControllerHooks, check_shares, raise_restart_limit
 from pytest_sopbench._sessions.file.event_logs import traces_folder
 from pytest_sopbench.errors import ExtensionError, SessionFileError
@@ -96,8 +114,6 @@ def activate(config: pytest.Config) -> SopSession:
         if sop.options.reports:
             check_reports(sop)
     if config.pluginmanager.hasplugin(SYRUPY):
-        from pytest_sopbench._hooks.snapshots.report import SnapshotCollector
-
         register(SnapshotCollector(sop), "sop-snapshot-watch")
     _register_last(sop)
     _check_set_up(sop, runs)
@@ -160,8 +176,6 @@ def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controlle
     )
     register(ProgressHooks(sop, runs), "sop-progress")
     if config.pluginmanager.hasplugin(SYRUPY):
-        from pytest_sopbench._hooks.snapshots.report import SnapshotSummary
-
         register(SnapshotSummary(sop), "sop-snapshot-books")
     register(JunitFile(config, gate, misses=sop.options.junit_misses), "sop-junit")
     register(PriceBooks(sop), "sop-prices")
@@ -279,3 +293,75 @@ def _as_argument(active: ActiveDomain) -> str:
         msg = f"{path}: pytest takes '[' in a path for a parameter; rename the folder"
         raise pytest.UsageError(msg)
     return path
+
+
+# A user's test that asks for a SOP fixture becomes one item for each selected task and trial.
+
+ASKS_FOR_TASK = "sop_task"
+
+
+def parametrize(metafunc: pytest.Metafunc) -> None:
+    """Give the test its tasks.
+
+    Raises:
+        pytest.UsageError: it has no domain; pytest's own empty parametrization would skip the test
+            and exit with 0.
+    """
+    sop = activate(metafunc.config)
+    definition = metafunc.definition
+    for mark in definition.iter_markers("sop"):
+        check_mark(mark, definition.nodeid)
+    if FIXTURE in metafunc.fixturenames:
+        check_syrupy(metafunc.config, definition.nodeid)
+    if {ASKS_FOR_TASK, "sop_domain"}.isdisjoint(metafunc.fixturenames):
+        if AGENT in metafunc.fixturenames:
+            parametrize_agent(sop, metafunc)
+        return
+    domains = _domains(sop, definition)
+    if not {"sop_run", AGENT}.isdisjoint(metafunc.fixturenames):
+        parametrize_agent(sop, metafunc)
+    if ASKS_FOR_TASK in metafunc.fixturenames:
+        _by_task(metafunc, sop, domains)
+    else:
+        metafunc.parametrize(
+            "sop_domain",
+            [_param(active, active.domain.name, active) for active in domains],
+            indirect=True,
+        )
+
+
+def _domains(sop: SopSession, definition: pytest.Item) -> Sequence[ActiveDomain]:
+    named = marked_domains(definition)
+    if not (named or sop.has_domains) and asks_for_agent(definition):
+        # Where both lack, the agent is told of; without a domain there is no item to tell it of.
+        check_agent_given(sop, definition)
+    try:
+        return sop.find(named) if named else sop.domains
+    except pytest.UsageError as error:
+        msg = f"{definition.nodeid}: {error}"
+        raise pytest.UsageError(msg) from None
+
+
+def _by_task(metafunc: pytest.Metafunc, sop: SopSession, domains: Sequence[ActiveDomain]) -> None:
+    agent = marked_agent(metafunc.definition) or sop.agents[0]
+    trials = marked_trials(metafunc.definition) or sop.options.trials
+    refs = [ref for active in domains for ref in active.refs((agent,), trials)]
+    if "sop_run" in metafunc.fixturenames:
+        agents = agents_of(sop, metafunc, agent)
+        if FIXTURE in metafunc.fixturenames and len(agents) > 1:
+            check_update(metafunc.config, metafunc.definition.nodeid, agents)
+        for one in agents:
+            keys = (ref.key._replace(agent=one) for ref in refs if ref.selected)
+            sop.plan.tests.selected.update(dict.fromkeys(keys))
+    if not refs:
+        msg = f"{metafunc.definition.nodeid}: the --sop-* options select no task"
+        raise pytest.UsageError(msg)
+    metafunc.parametrize(
+        ASKS_FOR_TASK,
+        [_param(ref, parameter_id(ref.key), ref.domain) for ref in refs],
+        indirect=True,
+    )
+
+
+def _param(value: object, name: str, active: ActiveDomain) -> object:
+    return pytest.param(value, id=name, marks=pytest.mark.sop(domain=active.domain.name))

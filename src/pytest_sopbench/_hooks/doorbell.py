@@ -1,10 +1,15 @@
-"""What wakes the plugin where xdist's controller learns late that there are SOP tests."""
+"""What wakes the plugin where xdist's controller learns late that there are SOP tests.
+
+It is imported where xdist runs tests.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+
+from pytest_sopbench._hooks.xdist.scheduling import TaskScheduling
 
 
 class Doorbell:
@@ -19,8 +24,6 @@ class Doorbell:
         """Keep the tests of a task together, should there be any."""
         if config.getoption("dist") != "load":
             return None
-        from pytest_sopbench._hooks.xdist.scheduling import TaskScheduling
-
         return TaskScheduling(config, log)
 
     @pytest.hookimpl(optionalhook=True)

@@ -112,8 +112,9 @@ class PendingRun(Generic[K]):
 
     `began` is when the current attempt began, `lost_before` for how long the process had stood
     still by then, and `held_up` for how long another run has kept it from its work since.
-    `blockers` are those for whose sake it was made again. `worker` has it, and `missed` counts the
-    looks in a row at which it had let go of it. `trace` is of the last attempt that has
+    `blockers` are those for whose sake it was made again. `retry_after` is for how many seconds the
+    provider asked to be left alone by the current attempt, if it did. `worker` has it, and `missed`
+    counts the looks in a row at which it had let go of it. `trace` is of the last attempt that has
     ended, `spent` what the ones before it consumed. `fault` is what went wrong on our side of the
     agent.
     """
@@ -126,6 +127,7 @@ class PendingRun(Generic[K]):
     held_up: float = 0.0
     held_up_by: str = ""
     blockers: list[str] = field(default_factory=list[str])
+    retry_after: float | None = None
     toolbox: Toolbox | None = None
     settling: CancellableAwait | None = None
     worker: RunThread[PendingRun[K]] | None = None

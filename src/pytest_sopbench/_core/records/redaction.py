@@ -132,11 +132,11 @@ class Redaction:
             returned=self._returned(trace.returned),
             problem=self.problem(trace.problem),
             calls=tuple(self.call(one) for one in trace.calls),
-            approvals=tuple(self._approval(one) for one in trace.approvals),
+            approvals=tuple(map(self._approval, trace.approvals)),
             usage=self.usage(trace.usage),
             messages=tuple(self.value(one) for one in trace.messages),
             output=self.text(trace.output),
-            notes=tuple(self.text(note) for note in trace.notes),
+            notes=tuple(map(self.text, trace.notes)),
             compared=tuple(map(self.compared, trace.compared)),
             state=self.state(trace.state),
         )
@@ -150,10 +150,11 @@ class Redaction:
             verdict,
             reason=self.text(verdict.reason),
             answer=self._answer(verdict.answer),
-            mismatches=tuple(self._mismatch(one) for one in verdict.mismatches),
+            mismatches=tuple(map(self._mismatch, verdict.mismatches)),
             rules=tuple(replace(one, why=self.text(one.why)) for one in verdict.rules),
             departure=None if departure is None else self.text(departure),
             unmade=verdict.unmade and tuple(map(self._unmade, verdict.unmade)),
+            notes=tuple(map(self.text, verdict.notes)),
             state_differs=tuple(map(self.text, verdict.state_differs)),
         )
 
@@ -175,7 +176,7 @@ class Redaction:
             arguments=self.value(call.arguments),
             result=self.value(call.result),
             error=None if call.error is None else self.text(call.error),
-            findings=tuple(self._finding(one) for one in call.findings),
+            findings=tuple(map(self._finding, call.findings)),
         )
 
     def usage(self, usage: Usage) -> Usage:
@@ -223,8 +224,8 @@ class Redaction:
             problem=self.text(returned.problem),
             declared_error=None if said is None else self.text(said),
             usage=self.usage(returned.usage),
-            messages=tuple(self.value(one) for one in returned.messages),
-            notes=tuple(self.text(note) for note in returned.notes),
+            messages=tuple(map(self.value, returned.messages)),
+            notes=tuple(map(self.text, returned.notes)),
         )
 
     def _answer(self, answer: Answer | None) -> Answer | None:
@@ -278,7 +279,7 @@ class Redaction:
             arguments=self.value(one.arguments),
             result=self.value(one.result),
             error=None if one.error is None else self.text(one.error),
-            findings=tuple(self.text(finding) for finding in one.findings),
+            findings=tuple(map(self.text, one.findings)),
         )
 
 

@@ -24,12 +24,10 @@ from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.records.record import RunRecord, cost_now
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.items.collection import attach_not_run, tear_down
-from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder
-from pytest_sopbench._hooks.runs.reportable import JudgedRun
+from pytest_sopbench._hooks.runs.reportable import JOURNALS, JudgedRun, journal_folder
 from pytest_sopbench._hooks.runs.run_cache import Runs, asks_for_run
 from pytest_sopbench._hooks.session.consistency import has_workers
-from pytest_sopbench._hooks.session.domains import TaskRef
-from pytest_sopbench._hooks.session.judging import judged_in
+from pytest_sopbench._hooks.session.domains import TaskRef, judged_in
 from pytest_sopbench._hooks.session.session import REF, SopSession
 from pytest_sopbench._reports.notices import budget_lines
 

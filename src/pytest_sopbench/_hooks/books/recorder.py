@@ -26,13 +26,11 @@ from pytest_sopbench._hooks.items.transport import (
     mark_failed_by,
 )
 from pytest_sopbench._hooks.process.exit_guard import exited
-from pytest_sopbench._hooks.runs.journals import journal_folder
 from pytest_sopbench._hooks.runs.prefetch import ALIKE, Likeness
-from pytest_sopbench._hooks.runs.reportable import unreported_record
+from pytest_sopbench._hooks.runs.reportable import journal_folder, unreported_record
 from pytest_sopbench._hooks.runs.run_cache import Runs
 from pytest_sopbench._hooks.runs.shown import explain_record
-from pytest_sopbench._hooks.session.builtin_ids import learn_ids
-from pytest_sopbench._hooks.session.consistency import check_same_inputs
+from pytest_sopbench._hooks.session.consistency import check_same_inputs, learn_ids
 from pytest_sopbench._hooks.session.session import SopSession, missing_runs, whole_plan
 from pytest_sopbench._reports.notices import RunAlarms
 from pytest_sopbench._reports.terminal.misses import LIMIT, MissGroups

@@ -14,8 +14,8 @@ from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.runs.journals import journal_folder
 from pytest_sopbench._hooks.runs.prefetch import taken_over_of
+from pytest_sopbench._hooks.runs.reportable import journal_folder
 from pytest_sopbench._hooks.session.domains import ActiveDomain
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.text import counted
@@ -91,7 +91,8 @@ class Resumption:
         self.taken.session = self._left.saved.path
         self.taken.lines = {key: to_line(one) for key, one in self._left.finished.items()}
         then = self._left.saved.header
-        self._carry_on(then)
+        # What the resumed session had itself accepted is kept.
+        self._anyway.update(dict.fromkeys(then.options.resumed_anyway))
         self._compare_headers(then)
         self._accept(git_differences(then.git, git_state(self._sop.config.rootpath)))
         for active in self._sop.actives:
@@ -293,10 +294,6 @@ class Resumption:
         self.refused = True
         msg = f"--sop-resume={self._name}: {difference}\n{hint}"
         raise pytest.UsageError(msg)
-
-    def _carry_on(self, then: SessionHeader) -> None:
-        """Keep what the resumed session had itself accepted."""
-        self._anyway.update(dict.fromkeys(then.options.resumed_anyway))
 
     def _record(self, runs: int) -> None:
         """Have the header tell which sessions this one goes back to, the last one last."""

@@ -20,7 +20,7 @@ import pytest
 
 from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.model.trace import NOBODY_KNOWS, Ending, Trace
-from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder
+from pytest_sopbench._hooks.runs.reportable import JOURNALS, journal_folder
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.notices import death_lines, untold_lines
 from pytest_sopbench._sessions.journal import (

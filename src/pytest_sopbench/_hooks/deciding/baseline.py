@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions import COMPARISON_GATES, gate_text
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.session.session import SopSession, deselection_reason
+from pytest_sopbench._hooks.session.session import SopSession, check_writable, deselection_reason
+from pytest_sopbench._sessions.commands.compare import agents_left_out, compare_saved
 from pytest_sopbench._sessions.file.atomic import copy_file
 from pytest_sopbench._sessions.folder.paths import session_path
 from pytest_sopbench._sessions.folder.pointer import followed, last_path
 from pytest_sopbench._sessions.reading.reader import read_session
 from pytest_sopbench._sessions.reading.saved import SavedSession, planned_records, shard_of
 from pytest_sopbench.errors import SessionFileError
-
-if TYPE_CHECKING:
-    from pytest_sopbench._core.comparing.comparison import SessionComparison
 
 
 class Baseline:
@@ -82,8 +80,6 @@ class Baseline:
             msg = f"--sop-compare={value}: there is no {shown}\n{_how_to_make(value)}"
             raise pytest.UsageError(msg)
         if self._saved is None:
-            from pytest_sopbench._hooks.session.session import check_writable  # noqa: PLC0415 - only where a baseline is made
-
             check_writable(self._sop, "--sop-compare", path)
         if self._saved is not None and shard_of(self._saved) is not None:
             msg = (
@@ -128,8 +124,6 @@ class Baseline:
             return None
         fields = {one.domain.name: one.domain.fields for one in self._sop.actives}
         try:
-            from pytest_sopbench._sessions.commands.compare import agents_left_out, compare_saved  # noqa: PLC0415 - only where sessions are compared
-
             self.remarks = tuple(
                 f"agent {one} is in the baseline and did not run here; it is left out"
                 for one in sorted(agents_left_out(self._saved, current))

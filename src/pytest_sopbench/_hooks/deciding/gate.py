@@ -1,14 +1,19 @@
-"""Whether the session passes, decided once all runs are known."""
+"""Whether the session passes, decided once all runs are known.
+
+The last part has the tasks of which the project says that they must pass, or may fail.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.gates.conditions import (
     GateSpec,
@@ -19,22 +24,31 @@ from pytest_sopbench._core.gates.conditions import (
     why_unmeasurable,
 )
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide, refused_as_baseline
+from pytest_sopbench._core.gates.quarantine import (
+    NO_ENTRIES,
+    Forgiven,
+    PolicyReport,
+    TaskEntries,
+    report_entries,
+)
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.agent_labels import named_agents
 from pytest_sopbench._core.model.task import TaskName, agents_of
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.worker_crashes import is_again
-from pytest_sopbench._hooks.items.transport import failed_by, is_builtin
-from pytest_sopbench._hooks.items.without_runs import (
+from pytest_sopbench._hooks.deciding.baseline import Baseline
+from pytest_sopbench._hooks.items.collection import (
     NOTHING_ASKED,
     check_asked,
     fails_without_runs,
     is_empty_shard,
 )
+from pytest_sopbench._hooks.items.transport import failed_by, is_builtin
 from pytest_sopbench._hooks.session.consistency import has_workers
+from pytest_sopbench._hooks.session.domains import doubtful_in
 from pytest_sopbench._hooks.session.drafts import drafts_of
-from pytest_sopbench._hooks.session.judging import doubtful_in
 from pytest_sopbench._hooks.session.session import (
     SopSession,
     deselection_reason,
@@ -44,15 +58,12 @@ from pytest_sopbench._hooks.session.session import (
     silenced_tests,
     unused_agents,
 )
+from pytest_sopbench._hooks.settings.ini import is_ci
 from pytest_sopbench._hooks.settings.options import replaced_gates
-from pytest_sopbench._hooks.settings.strictness import is_ci
+from pytest_sopbench._loading.finding import domains_called
+from pytest_sopbench._loading.quarantine_file import check_tasks, read_tasks_file
 from pytest_sopbench._sessions.reading.saved import SavedSession, asked_summaries, planned_records
-
-from .baseline import Baseline
-from .quarantine import Quarantine
-
-if TYPE_CHECKING:
-    from pytest_sopbench._core.comparing.comparison import SessionComparison
+from pytest_sopbench.errors import SopbenchError
 
 # The tests of a session that failed: misses, those whose task may fail, and all others.
 
@@ -417,3 +428,104 @@ def _check_measured(sop: SopSession, gate: GateSpec, domains: Sequence[Domain]) 
     if why := why_unmeasurable(gate, domains, contract=held):
         msg = f"gate {gate_text(gate)}: it can never hold: {why}"
         raise pytest.UsageError(msg)
+
+
+# Tasks of which the project says that they must pass, or may fail.
+
+
+class Quarantine:
+    """The tasks file of the project, and what a session shows of it."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+        self._entries: TaskEntries = NO_ENTRIES
+        self._checked: set[str] = set()
+        # One day for the whole session, also where it runs past midnight.
+        self._today = datetime.now(UTC).astimezone().date()
+        self.report = PolicyReport()
+
+    @property
+    def path(self) -> Path:
+        return self._sop.options.tasks_file
+
+    @property
+    def shown(self) -> str:
+        """The tasks file, as the user would type it."""
+        return self._sop.shown(self.path)
+
+    @property
+    def forgiven(self) -> Forgiven:
+        """What is forgiven today."""
+        return self._sop.forgiven
+
+    @property
+    def is_set(self) -> bool:
+        return bool(self._entries.entries)
+
+    def read(self) -> None:
+        """Read the file, if there is one.
+
+        Raises:
+            pytest.UsageError: it cannot be used.
+        """
+        if not self.path.exists():
+            return
+        try:
+            self._entries = read_tasks_file(self.path)
+        except SopbenchError as error:
+            raise pytest.UsageError(str(error)) from None
+        self._sop.forgiven = self._entries.forgiven(self._today)
+
+    def check(self) -> None:
+        """Stop at an entry of a task, or of a rule, that a domain in use does not have.
+
+        Raises:
+            pytest.UsageError: there is one.
+        """
+        # This is asked at each report, and few projects have entries.
+        if not self._entries.entries:
+            return
+        actives = self._sop.actives
+        if len(actives) == len(self._checked):
+            # Domains are only added.
+            return
+        fresh = [one for one in actives if one.domain.name not in self._checked]
+        self._checked.update(one.domain.name for one in fresh)
+        known = {one.domain.name: one.domain for one in fresh}
+        try:
+            check_tasks(self.path, self._entries, known)
+        except SopbenchError as error:
+            raise pytest.UsageError(str(error)) from None
+
+    def remarks(self) -> Iterator[str]:
+        """Say which entries are of no domain that has a name here: they are not asked."""
+        named = {one.domain for one in self._entries.entries} - self._checked
+        if not named:
+            return
+        for name in sorted(named):
+            try:
+                is_known = bool(domains_called(name, self._sop.where))
+            except SopbenchError:
+                # It is there, and told in full where it is used.
+                is_known = True
+            if not is_known:
+                yield f"{self.shown}: no domain is called {name}, so its entries are not checked"
+
+    def hold_against(self, records: Sequence[RunRecord]) -> None:
+        """Find out what the runs of a session show of the entries."""
+        doubtful = doubtful_in(self._sop.config)
+        self.report = report_entries(records, self._entries, self._today, doubtful)
+
+    def record(self) -> None:
+        """Have the header of the session keep the tasks by what is said of them."""
+        expired = [one.name for one in self._entries.expired(self._today)]
+        self._sop.recorded = replace(
+            self._sop.recorded,
+            quarantined=tuple(sorted(self.forgiven.answers, key=str)),
+            may_break={
+                name: tuple(sorted(self.forgiven.rules[name]))
+                for name in sorted(self.forgiven.rules, key=str)
+            },
+            must_pass=tuple(sorted(self._entries.must_pass, key=str)),
+            expired=tuple(sorted(expired, key=str)),
+        )

@@ -2,6 +2,8 @@
 
 The collector is a `pytest.Module`, because other plugins' module-scoped fixtures need one; it is
 backed by the data file, because editors and `--lf` need a real path.
+
+The last part says what it means that no test asks for a run.
 """
 
 from __future__ import annotations
@@ -15,28 +17,33 @@ from typing import Any, Final
 import pytest
 
 from pytest_sopbench._core.hiding import harmless
-from pytest_sopbench._hooks.code.agents import (
+from pytest_sopbench._hooks.code import (
     agent_of,
     agent_parameters,
     callspecs,
     check_agent_given,
     overriding_fixture,
 )
-from pytest_sopbench._hooks.runs.journals import leave_plan
-from pytest_sopbench._hooks.runs.reportable import judged
+from pytest_sopbench._hooks.items.transport import ContractBroken, TaskFailed
+from pytest_sopbench._hooks.items.variants import variant_items
+from pytest_sopbench._hooks.runs.reportable import judged, leave_plan
 from pytest_sopbench._hooks.runs.run_cache import LEFT, WAITED, Runs, asks_for_run
 from pytest_sopbench._hooks.runs.shown import Run
 from pytest_sopbench._hooks.session.consistency import SHOWN
 from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef
-from pytest_sopbench._hooks.session.session import BUILTIN, REF, SESSION, SopSession, is_narrowed
+from pytest_sopbench._hooks.session.session import (
+    BUILTIN,
+    REF,
+    SESSION,
+    SopSession,
+    expected_runs,
+    is_narrowed,
+)
 from pytest_sopbench._hooks.settings.asked import typed_domain_folders
 from pytest_sopbench._hooks.settings.marks import item_name, marked_agent
 from pytest_sopbench._loading.load import DATA_FILES
 from pytest_sopbench._reports.text import one_line
 from pytest_sopbench._settings.readers import GivenAgent
-
-from .transport import ContractBroken, TaskFailed
-from .variants import variant_items
 
 # Imports what the tests that are left after collection will need, and nothing for others.
 #
@@ -407,3 +414,49 @@ def _called(what: Callable[[], None], when: Any) -> Any:
 
 def _nothing() -> None:
     """Be the set-up of an item that is not set up."""
+
+
+# A session in which no test asks for a run: what that means for its gates and its status.
+
+NOTHING_ASKED: Final = "no test asked for a run of an agent"
+_WHAT_TO_DO: Final = (
+    "is a folder or a test renamed? SOP tests ask for the fixture sop_run;\n"
+    "--sop-domain=NAME without a path runs the tasks of a domain"
+)
+
+
+def check_asked(sop: SopSession) -> None:
+    """Refuse a typed gate, or a shard, in a session that has no SOP test at all.
+
+    Raises:
+        pytest.UsageError: it has none, and must not stay green.
+    """
+    options, plan = sop.options, sop.plan
+    if plan.has_tasks or plan.planned or plan.made or any(expected_runs(sop)):
+        return
+    if sop.config.getoption("lf", False):
+        # It passes over whole files, so that nothing of them is collected.
+        return
+    what = "the gate" if options.gates and options.types_gate else ""
+    if options.shard is not None and not plan.specs:
+        what = "--sop-shard"
+    if what:
+        msg = f"{what}: {NOTHING_ASKED}\n{_WHAT_TO_DO}"
+        raise pytest.UsageError(msg)
+
+
+def fails_without_runs(session: pytest.Session, sop: SopSession) -> bool:
+    """Tell whether a session fails where all of its SOP tests were taken away.
+
+    A gate of the configuration is one for sessions that have SOP tests. Where no test at all is
+    left, pytest has a status of its own.
+    """
+    typed = bool(sop.options.gates) and sop.options.types_gate
+    return typed and session.testscollected > 0
+
+
+def is_empty_shard(sop: SopSession) -> bool:
+    """Tell whether this is a shard that the hash of the tasks leaves empty, and nothing else."""
+    if sop.options.shard is None or not sop.plan.specs:
+        return False
+    return not any(sop.find_active(name).positions for name in sop.plan.specs)

@@ -1,4 +1,4 @@
-"""Items of variants: a task under another SOP or other inputs, after all runs that count.
+"""Variants: a task under another SOP or other inputs, made after all runs that count.
 
 Such an item always passes: that a task cannot be solved without its SOP is no failure. What came
 of it goes to the process that prints the summary on its report.
@@ -7,19 +7,21 @@ of it goes to the process that prints the summary on its report.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Final
 
 import pytest
 
 from pytest_sopbench._core.hiding import harmless
+from pytest_sopbench._core.variants import Told, add, findings, joined
+from pytest_sopbench._hooks.items import fixtures
 from pytest_sopbench._hooks.session.domains import TaskRef
 from pytest_sopbench._hooks.session.session import SESSION, SopSession
 from pytest_sopbench._hooks.session.variants import VARIANT, variants_in
 from pytest_sopbench._hooks.settings.marks import encoded, encoded_label
+from pytest_sopbench._reports.terminal.gate import variant_lines
 from pytest_sopbench._reports.text import one_line
-
-from . import fixtures
 
 TOLD: Final = "sop_variant"
 """On the report of a variant: domain, agent, variant, task and outcome."""
@@ -89,3 +91,39 @@ def take_told(report: pytest.TestReport) -> list[str] | None:
     """Take off a report what a variant came to."""
     found: list[str] | None = report.__dict__.pop(TOLD, None)
     return found
+
+
+# What variants of the tasks came to, kept apart from all runs that count.
+
+NONE: Final = "variant: none came to its end; only items of a domain's own rows have variants"
+
+
+class VariantBooks:
+    """Enters the outcome of each variant as its report arrives, and tells what they say."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+        self._told: Told = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        told = take_told(report)
+        if told is not None:
+            domain, agent, name, task, outcome = told
+            add(self._told, (domain, agent, name, task), outcome)
+            self._note(self._told)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, object, object]:
+        """Leave them in one order before the books are closed: they arrive in any."""
+        if self._told:
+            self._note(joined([self._told]))
+        return (yield)
+
+    def _note(self, told: Told) -> None:
+        self._sop.recorded = replace(self._sop.recorded, variants=told)
+
+    @pytest.hookimpl
+    def pytest_sop_summary(self) -> list[str]:
+        found = findings(self._told, self._sop.plan.made.items())
+        return [*variant_lines([*found])] or [NONE]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_sopbench._audit.report import has_faults, saved_summary
 from pytest_sopbench._core.agent_source import names_model_agent
+from pytest_sopbench._core.comparing.comparison import SessionComparison
+from pytest_sopbench._core.comparing.leaderboard import Leaderboard, leaderboard_of
 from pytest_sopbench._core.gates.conditions import GateState
 from pytest_sopbench._core.hiding import SHORTEST
 from pytest_sopbench._core.metrics.summary import Summary
@@ -20,6 +22,7 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.saving import kept_path
 from pytest_sopbench._hooks.deciding.gate import Gate
+from pytest_sopbench._hooks.printing.report_files import write_reports
 from pytest_sopbench._hooks.process.exit_guard import exited
 from pytest_sopbench._hooks.process.outgoing import write_command
 from pytest_sopbench._hooks.runs.prefetch import taken_over_of
@@ -27,11 +30,19 @@ from pytest_sopbench._hooks.runs.shown import explain_record, rerun_of, show_lin
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.domains import needs_main_thread
 from pytest_sopbench._hooks.session.session import SopSession, is_narrowed, unused_agents
-from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
+from pytest_sopbench._hooks.settings.ini import NOT_ASKED
 from pytest_sopbench._loading.strong import read_strong_sample
 from pytest_sopbench._reports.failure.task import next_lines
 from pytest_sopbench._reports.notices import special_lines
-from pytest_sopbench._reports.terminal.comparison import keys_of, lost_lines, lost_records
+from pytest_sopbench._reports.terminal.comparison import (
+    aside_lines,
+    keys_of,
+    leaderboard_lines,
+    lost_lines,
+    lost_records,
+    session_comparison_lines,
+    short_comparison_lines,
+)
 from pytest_sopbench._reports.terminal.gate import (
     entry_lines,
     gate_lines,
@@ -47,12 +58,8 @@ from pytest_sopbench._reports.terminal.misses import (
 from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
 from pytest_sopbench._reports.text import added_lines, counted, minutes, money, one_line
 from pytest_sopbench._sessions.folder.pointer import LastSession, followed, last_path, read_last
+from pytest_sopbench._sessions.reading.saved import SavedSession
 from pytest_sopbench._settings.readers import AUTO
-
-if TYPE_CHECKING:
-    from pytest_sopbench._core.comparing.comparison import SessionComparison
-    from pytest_sopbench._core.comparing.leaderboard import Leaderboard
-    from pytest_sopbench._sessions.reading.saved import SavedSession
 
 COLOURS = {GateState.HOLDS: "green", GateState.FAILS: "red", GateState.INCONCLUSIVE: "yellow"}
 
@@ -160,8 +167,6 @@ class SummaryHooks:
         yield from self._totals(verbosity)
         board = self._leaderboard() if verbosity >= 0 else None
         if board is not None:
-            from pytest_sopbench._reports.terminal.comparison import leaderboard_lines  # noqa: PLC0415 - only where agents are compared
-
             yield from leaderboard_lines(board, verbosity=verbosity)
         if self._sop.options.selection:
             yield from selection_lines(self._sop, {group.domain for group in groups})
@@ -184,8 +189,6 @@ class SummaryHooks:
     def _leaderboard(self) -> Leaderboard | None:
         if len({group.agent for group in self._ledger.groups}) < 2:  # noqa: PLR2004 - nobody to compare
             return None
-        from pytest_sopbench._core.comparing.leaderboard import leaderboard_of  # noqa: PLC0415 - only where sessions are compared
-
         records = map(self._made, self._sop.plan.made)
         return leaderboard_of(self._ledger.groups, records, may_fail=self._sop.forgiven.answers)
 
@@ -230,16 +233,9 @@ class SummaryHooks:
 
     def _comparison(self, comparison: SessionComparison, verbosity: int) -> Iterator[str]:
         if verbosity < 0:
-            from pytest_sopbench._reports.terminal.comparison import (  # noqa: PLC0415 - only where sessions are compared
-                aside_lines,
-                short_comparison_lines,
-            )
-
             yield from short_comparison_lines(comparison)
             yield from aside_lines(comparison.pooled)
         else:
-            from pytest_sopbench._reports.terminal.comparison import session_comparison_lines  # noqa: PLC0415 - only where sessions are compared
-
             yield from session_comparison_lines(comparison)
 
     def _shown(self, agent: str) -> str:
@@ -274,8 +270,6 @@ class SummaryHooks:
             yield from resume_lines(self._ledger.close().values(), self._ledger.interrupted)
 
     def _write_pages(self, saved: SavedSession) -> None:
-        from .report_files import write_reports  # noqa: PLC0415 - loaded before the runs, where pages are asked for
-
         reported = write_reports(self._sop, self._gate, saved)
         self.unwritten, self._commands = reported.unwritten, reported.commands
 
@@ -328,8 +322,6 @@ def header_lines(sop: SopSession) -> Iterator[str]:
     if not (sop.options.typed_domains or sop.options.named):
         return
     for active in sop.domains:
-        from pytest_sopbench._audit.report import has_faults, saved_summary  # noqa: PLC0415 - only where a domain is named
-
         count, every = len(active.positions), len(active.domain.task_ids)
         part = f"{count} of {every} tasks" if count < every else f"{count} tasks"
         # Marks of the user's tests, and fixtures, may name others: that is known after collection.

@@ -3,23 +3,39 @@
 Reports are masked where they are made, so that JUnit, other plugins and the controller of xdist
 are given nothing else; the terminal's writer is the last door, for all that is no report, such as
 warnings. No text is judged after it: what is judged never comes from here.
+
+Below it, what keeps the streams in order on which all this goes out: what runs in flight write
+stays out of other items, streams stay open although an agent closes them, and one debugger at a
+time has the terminal.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sys
+import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from typing import Any, Final, cast
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from inspect import currentframe
+from threading import Event, Lock
+from types import FrameType
+from typing import Any, Final, TextIO, cast
 
 import pytest
 
 from pytest_sopbench._core.hiding import LineStart, harmless, without_controls
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._hooks.settings.hidden import REDACTION
-from pytest_sopbench._running.observing.capture import RunLogHandler, is_shown, route_streams
+from pytest_sopbench._running.observing.capture import (
+    RunLogHandler,
+    is_kept_apart,
+    is_shown,
+    release_streams,
+    route_streams,
+)
 
 OURS: Final = "sop."
 """Begins the names of properties that make a run this run."""
@@ -69,8 +85,13 @@ class Outgoing:
         # Here, and not in a wrapper of its own: this one is around all others.
         report = yield
         self._clean(report)
-        if any(map(_is_foreign, report.user_properties)):
-            report.user_properties[:] = [self._property(*one) for one in report.user_properties]
+        report.user_properties[:] = [
+            # Those that make a run this run stay as they are.
+            (name, self.text(str(value)))
+            if isinstance(value, str) and not name.startswith(OURS)
+            else (name, value)
+            for name, value in report.user_properties
+        ]
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -138,9 +159,6 @@ class Outgoing:
         # pytest itself colours what is logged.
         return harmless(text, colours="kept" if name.startswith("Captured log") else "escaped")
 
-    def _property(self, name: str, value: object) -> tuple[str, object]:
-        return name, self.text(str(value)) if _is_foreign((name, value)) else value
-
     def _inside(self, part: Any, depth: int) -> Any:
         """Return a part of what pytest shows of a failure; its own objects are changed in place."""
         if isinstance(part, str):
@@ -170,19 +188,13 @@ class Outgoing:
         return tuple(inside) if isinstance(parts, tuple) else inside
 
 
-def _is_foreign(one: tuple[str, object]) -> bool:
-    """Tell whether a property is a text, and none of those that make a run this run."""
-    name, value = one
-    return isinstance(value, str) and not name.startswith(OURS)
-
-
 # Keeps what runs in flight write out of the items that happen to run meanwhile.
 
 
 @contextmanager
 def output_apart(config: pytest.Config) -> Generator[None]:
     """File what runs write and log with the runs themselves, while items run."""
-    routes = Routes()
+    streams = config.stash[BREAKAGE]
     handler = RunLogHandler()
     plugin = config.pluginmanager.get_plugin("logging-plugin")
     handlers = [getattr(plugin, name, None) for name in ("caplog_handler", "report_handler")]
@@ -190,30 +202,261 @@ def output_apart(config: pytest.Config) -> Generator[None]:
     for one in shown:
         one.addFilter(is_shown)
     logging.getLogger().addHandler(handler)
-    config.pluginmanager.register(routes)
+    # While pytest reports, the streams stand there that are there now.
     route_streams(sys.stdout, sys.stderr)
+    streams.are_routed = True
     try:
         yield
     finally:
-        config.pluginmanager.unregister(routes)
+        streams.are_routed = False
         logging.getLogger().removeHandler(handler)
         for one in shown:
             one.removeFilter(is_shown)
 
 
-class Routes:
-    """Routes the streams again wherever pytest has put others into their place."""
+# Streams and descriptors that pytest writes to, which stay open although somebody closes them.
+#
+# pytest reads back what was written there, to the end of a session. The promises: no false green,
+# and nobody pays for another. Without this a session whose agent closes `sys.stdout` ends in the
+# middle of a traceback, and other runs lose their verdicts (`tests/hooks/test_breakage.py`,
+# `test_closed_at_import.py`).
+
+
+class KeptOpen:
+    """Keeps streams open, and tells who has closed them.
+
+    Args:
+        told: called with a sentence, in whatever thread closed a stream.
+    """
+
+    def __init__(self, told: Callable[[str], None]) -> None:
+        self._told = told
+        # By their ids, which stay their own as long as they are kept.
+        self._kept: dict[int, Any] = {}
+
+    def keep(self, **streams: TextIO | None) -> None:
+        """Keep these streams open, each of which is given by its name; again changes nothing."""
+        for name, stream in streams.items():
+            if stream is not None and id(stream) not in self._kept:
+                self._keep(name, stream)
+
+    def let_go(self) -> None:
+        """Let the streams be closed again, as pytest itself does at the end."""
+        for stream in list(self._kept.values()):
+            self._release(stream)
+
+    def _keep(self, name: str, stream: Any) -> None:
+        def close() -> None:
+            here = currentframe()
+            there = here.f_back if here is not None else None
+            if there is not None and _is_pytest(there):
+                # What captures a test, such as `capsys`, is closed by the one who opened it.
+                self._release(stream)
+                stream.close()
+                return
+            place = f"{there.f_code.co_filename}:{there.f_lineno}" if there is not None else "once"
+            self._told(f"sys.{name} was closed at {place}; it was kept open")
+
+        try:
+            stream.close = close
+        except (AttributeError, TypeError):
+            # A stream without a __dict__; pytest's and Python's own have one.
+            return
+        self._kept[id(stream)] = stream
+
+    def _release(self, stream: Any) -> None:
+        if "close" in vars(stream):
+            del stream.close
+        self._kept.pop(id(stream), None)
+
+
+@contextmanager
+def kept_descriptors(told: Callable[[str], None], what: str) -> Generator[None]:
+    """Put the descriptors 0, 1 and 2 back that the block, in which `what` happens, has replaced.
+
+    pytest captures by them, and the next file that is opened would take the number of one that is
+    closed.
+    """
+    before: dict[int, int] = {}
+    for descriptor in range(3):
+        with suppress(OSError):
+            before[descriptor] = os.dup(descriptor)
+    try:
+        yield
+    finally:
+        for descriptor, copy in before.items():
+            if not _is_same(descriptor, copy):
+                with suppress(OSError):
+                    os.dup2(copy, descriptor)
+                told(f"file descriptor {descriptor} was closed or replaced {what}; it was put back")
+            with suppress(OSError):
+                # A process may have none of the three, and then a copy has the number of one.
+                os.close(copy)
+
+
+def _is_same(one: int, other: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(one), os.fstat(other))
+    except OSError:
+        return False
+
+
+def _is_pytest(frame: FrameType) -> bool:
+    name: object = frame.f_globals.get("__name__")
+    return isinstance(name, str) and name.partition(".")[0] == "_pytest"
+
+
+SENT: Final = "sop_broken"
+"""In the output of a worker: what was closed in its process."""
+
+_MOST: Final = 20
+"""Notes that are kept; an agent may close a stream in each of its runs."""
+
+BREAKAGE = pytest.StashKey["Breakage"]()
+
+
+class Breakage:
+    """Keeps what pytest writes to open, and a note of each that somebody closed.
+
+    A session goes on with what was there before, and fails: what was written meanwhile may lack.
+
+    Args:
+        config: of the session.
+        notes: where each note is kept, once.
+        mask: takes secrets out of a note.
+    """
+
+    def __init__(
+        self, config: pytest.Config, notes: dict[str, None], mask: Callable[[str], str]
+    ) -> None:
+        self._config = config
+        self.notes = notes
+        self._mask = mask
+        self._open = KeptOpen(self.note)
+        # Whether what runs in flight write is to stay out of the items that happen to run.
+        self.are_routed = False
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
-        route_streams(sys.stdout, sys.stderr)
+        self.keep_streams()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
-        # `capsys` and its like have put streams of their own there.
-        route_streams(sys.stdout, sys.stderr)
+        # pytest has put others there since, and so have `capsys` and its like.
+        self.keep_streams()
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Let whatever was closed fail the session, once the last test has been run."""
+        # pytest imports it when a destructor raises. One that raised meanwhile met half of it, and
+        # an innocent test was blamed; campaign: "raises an exception when it is forgotten".
+        import_module("tracemalloc")
+        result = yield
+        session.testsfailed += len(self.notes)
+        return result
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, object, object]:
+        output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
+        if output is not None:
+            output[SENT] = [*self.notes]
+        return (yield)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        for note in getattr(node, "workeroutput", {}).get(SENT, ()):
+            self.note(note)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self) -> None:
-        # The terminal's own streams stand there while pytest reports.
-        route_streams(sys.stdout, sys.stderr)
+    def pytest_unconfigure(self) -> None:
+        self._open.let_go()
+        release_streams()
+
+    def keep_streams(self) -> None:
+        """Keep the standard streams open that are there, and the output of runs apart."""
+        streams = {"stdout": sys.stdout, "stderr": sys.stderr}
+        # What a fixture put there is closed by the fixture.
+        of_pytest = {
+            name: one
+            for name, one in streams.items()
+            if type(one).__module__.startswith("_pytest.")
+        }
+        self._open.keep(**of_pytest, __stdout__=sys.__stdout__, __stderr__=sys.__stderr__)
+        if self.are_routed:
+            route_streams(sys.stdout, sys.stderr)
+
+    def note(self, note: str) -> None:
+        """Keep a note, once."""
+        if len(self.notes) < _MOST:
+            self.notes[harmless(self._mask(note))] = None
+
+
+# Gives the terminal to a debugger that opens in a run, while other items would go on.
+#
+# pytest captures and reports in the main thread, and takes the terminal back whenever an item ends.
+# So the main thread stands still, where it waits for a run, until the user has done.
+
+POLL: Final = 0.05
+"""Seconds."""
+
+
+class Debugging:
+    """Lets one debugger at a time talk to the user; each runs in the thread of its agent."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._turn = Lock()
+        self._open: Any = None
+        self._standing = Event()
+        self._quit = False
+        config.pluginmanager.register(self)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_enter_pdb(self, pdb: Any) -> None:
+        """Wait until the main thread stands still, then take the terminal."""
+        if not is_kept_apart():
+            # It is no run, or one for which the main thread stands still by itself.
+            return
+        self._turn.acquire()
+        self._standing.clear()
+        self._open = pdb
+        self._standing.wait()
+        capture: Any = self._config.pluginmanager.get_plugin("capturemanager")
+        if capture is not None:
+            # pytest suspended it in this thread already, maybe while the main thread resumed it:
+            # then it takes itself for suspended, and would keep the prompt to itself.
+            capture.resume()
+            capture.suspend(in_=True)
+        # It was made before, and may hold the streams of the capture.
+        pdb.stdin, pdb.stdout = sys.stdin, sys.stdout
+        end = pdb.set_quit
+
+        def set_quit() -> None:
+            self._quit = True
+            if capture is not None:
+                capture.resume()
+            self.pytest_leave_pdb(pdb)
+            end()
+
+        pdb.set_quit = set_quit
+
+    @pytest.hookimpl
+    def pytest_leave_pdb(self, pdb: Any) -> None:
+        """Let the main thread go on."""
+        if self._open is pdb:
+            self._open = None
+            self._turn.release()
+
+    def look(self) -> None:
+        """Stand still while a debugger is open; called in the main thread while it waits.
+
+        Raises:
+            pytest.exit.Exception: the user has quit.
+        """
+        # Once the user has quit, other runs that stop are not asked about.
+        while self._open is not None and not self._quit:
+            self._standing.set()
+            # In short steps: on Windows a wait without an end cannot be interrupted.
+            time.sleep(POLL)
+        if self._quit:
+            pytest.exit("Quitting debugger")

@@ -1,11 +1,18 @@
-"""Which runs may be begun before their tests ask for them, and which need not be made at all."""
+"""Which runs may be begun before their tests ask for them, and which need not be made at all.
+
+Asked in this order: which items come next, whether the first runs all fail alike, what others put
+around each attempt, whether an earlier session has finished the run, and what the libraries of
+agents have to import before runs are in flight.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property, partial
+from importlib import import_module
 from math import inf
 from pathlib import Path
 from typing import Any, Final
@@ -21,12 +28,11 @@ from pytest_sopbench._core.records.event_log import trace_of_log
 from pytest_sopbench._core.records.lines import from_line
 from pytest_sopbench._core.records.reconstruct import trace_of, verdict_of
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._hooks.runs.reportable import JudgedRun
 from pytest_sopbench._hooks.session.domains import TaskRef, shares
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.session.variants import VARIANT
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
-
-from .reportable import JudgedRun
 
 # Which items come next, and which of them may have their runs begun before they come.
 
@@ -282,3 +288,48 @@ def taken_over_of(sop: SopSession) -> ResumedRuns:
         if RESUMED in given:
             taken.take_from(given[RESUMED])
     return stash[_TAKEN_OVER]
+
+
+# What the libraries of agents import with their first request, loaded before runs are in flight.
+#
+# Nobody pays for another: runs that import the same modules at once may meet them half made. Where
+# modules import one another in a circle, Python lets a thread have such a module rather than have
+# two threads wait for each other (`tests/agents/test_first_use.py`).
+
+_HTTP: Final = ("anyio._backends._asyncio", "concurrent.futures.thread", "encodings.idna")
+LAZY: Final[Mapping[str, Sequence[str]]] = {
+    "anthropic": ("anthropic.resources.messages", "opentelemetry.propagate"),
+    "botocore": ("encodings.idna",),
+    "httpx": ("httpcore", *_HTTP),
+    "httpx2": ("httpcore2", *_HTTP),
+    "openai": (
+        "openai.lib._parsing._completions",
+        "openai.lib._parsing._responses",
+        "openai.lib.streaming.chat",
+        "openai.lib.streaming.responses",
+        "openai.pagination",
+        "openai.resources.chat.chat",
+        "openai.resources.chat.completions.completions",
+        "openai.resources.chat.completions.messages",
+        "openai.resources.responses.input_items",
+        "openai.resources.responses.input_tokens",
+        "openai.resources.responses.responses",
+        "openai.types.chat.completions.message_list_params",
+    ),
+    "pydantic": ("pydantic.fields", "pydantic.main", "pydantic.type_adapter"),
+}
+"""By library, what its clients import with their first request."""
+
+
+def load_lazy_parts(loaded: set[str]) -> None:
+    """Load what the libraries of agents would import in flight.
+
+    Args:
+        loaded: the libraries of which that was done; those that are at hand now are added.
+    """
+    for library in (LAZY.keys() & sys.modules.keys()) - loaded:
+        loaded.add(library)
+        for name in LAZY[library]:
+            # Another version has other modules, and what is broken the run itself meets.
+            with suppress(Exception):
+                import_module(name)

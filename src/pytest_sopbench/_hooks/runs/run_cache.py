@@ -19,13 +19,13 @@ from pytest_sopbench._core.model.agent_labels import parameter_of
 from pytest_sopbench._core.model.task import RunKey, Task
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.steps.approving import Approver
-from pytest_sopbench._hooks.code.agents import Agents, bounded_import
-from pytest_sopbench._hooks.code.trusted_code import manager_factory, mcp_tools
-from pytest_sopbench._hooks.process.debugging import Debugging
-from pytest_sopbench._hooks.process.outgoing import output_apart
+from pytest_sopbench._hooks.code import Agents, manager_factory, mcp_tools
+from pytest_sopbench._hooks.process.outgoing import Debugging, output_apart
 from pytest_sopbench._hooks.replaying import TAPES
+from pytest_sopbench._hooks.runs.prefetch import load_lazy_parts
+from pytest_sopbench._hooks.runs.reportable import RunJournal
 from pytest_sopbench._hooks.session.consistency import has_workers
-from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef, pace_of
+from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef, import_limit, pace_of
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
 from pytest_sopbench._hooks.session.variants import VARIANT
 from pytest_sopbench._running.engine.engine import Engine
@@ -37,8 +37,6 @@ from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench._settings.readers import GivenAgent
 from pytest_sopbench.errors import SopbenchError
 
-from .journals import RunJournal
-from .lazy_imports import load_lazy_parts
 from .prefetch import ItemQueue, Starts, may_run_ahead, run_wrapper, taken_over_of
 from .reportable import CUT_BY_PLUGIN, JudgedRun, comparing, judged, may_store_trace
 from .shown import Run
@@ -154,7 +152,8 @@ class Runs:
     def _managers(self, active: ActiveDomain) -> ManagerFactory | None:
         server = mcp_tools(active)
         if server is None:
-            with bounded_import(self._sop, f"the tools of domain {active.domain.name}"):
+            tools = f"the tools of domain {active.domain.name}"
+            with import_limit(self._sop.config, self._sop.options, tools):
                 return manager_factory(active)
         config = self._sop.config
         # Each worker starts its own, and the controller makes no run.
@@ -166,10 +165,13 @@ class Runs:
 
     def toolbox(self, active: ActiveDomain, task: Task, trial: int = 1) -> Callable[[], Toolbox]:
         """Return what opens fresh toolboxes for a task, in whichever thread; each has a clock."""
-        factory, most = self.factory(active), self._sop.options.max_calls
-        prices = self._sop.prices
-        return lambda: factory.open(
-            task, max_calls=most, clock=perf_counter, prices=prices, trial=trial
+        return partial(
+            self.factory(active).open,
+            task,
+            max_calls=self._sop.options.max_calls,
+            clock=perf_counter,
+            prices=self._sop.prices,
+            trial=trial,
         )
 
     def _job(self, ref: TaskRef, task: Task, agent: object, approver: Approver | None) -> RunJob:

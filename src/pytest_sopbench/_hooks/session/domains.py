@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import random
+import secrets
 import sys
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pluggy
 import pytest
@@ -21,8 +23,9 @@ from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.model.task import Compare, OutputField, RunKey, Task, shard_number
 from pytest_sopbench._core.records.redaction import Redaction
-from pytest_sopbench._hooks.process.breakage import BREAKAGE, kept_descriptors
+from pytest_sopbench._hooks.process.outgoing import BREAKAGE, kept_descriptors
 from pytest_sopbench._hooks.settings.options import Options
+from pytest_sopbench._loading.documents import DocumentRows
 from pytest_sopbench._loading.domain.rows import TaskRows
 from pytest_sopbench._loading.finding import FoundDomain
 from pytest_sopbench._loading.load import load_domain
@@ -33,7 +36,8 @@ from pytest_sopbench._running.importing import ImportLimit, SlowImportError
 from pytest_sopbench._settings.readers import Sample
 from pytest_sopbench.errors import ComparerError
 
-from .judging import judging_of
+if TYPE_CHECKING:
+    from pytest_sopbench._judge.judging import Judging
 
 # A domain in use, and the runs that items ask for of its tasks.
 
@@ -57,8 +61,6 @@ class TaskRef:
         rows = self.domain.domain.tasks
         if isinstance(rows, TaskRows):
             return rows.line_at(self.position)
-        from pytest_sopbench._loading.documents import DocumentRows  # noqa: PLC0415 - only where an answer is a document
-
         if isinstance(rows, DocumentRows):
             return rows.line_at(self.position)
         return rows[self.position].line
@@ -180,7 +182,8 @@ def pace_of(config: pytest.Config, options: Options) -> Pace:
     direct = limit.highest == 1 and options.timeout is None
     # One run at a time begins when its test asks, as a test's own code would do it.
     ahead = AHEAD * limit.highest if limit.highest > 1 else 0
-    if _stops_early(config) or (options.budget.usd is not None and hasattr(config, "workerinput")):
+    stops_early = bool(config.getoption("maxfail", 0))
+    if stops_early or (options.budget.usd is not None and hasattr(config, "workerinput")):
         # What is begun beyond the test that ends the session is paid for in vain, and what a
         # worker has spent the controller learns in the order of the tests.
         ahead = min(ahead, limit.highest)
@@ -210,10 +213,6 @@ def _limit(config: pytest.Config, options: Options) -> Limit:
     # that could tell it, the smaller share never is too much.
     least = max(1, options.concurrency // workers)
     return Limit.fixed(workerinput.get(SHARE, least))
-
-
-def _stops_early(config: pytest.Config) -> bool:
-    return bool(config.getoption("maxfail", 0))
 
 
 # Imports of what the project names: bounded in time, and told of where they take long.
@@ -372,3 +371,47 @@ def _sampled(domain: Domain, positions: Iterable[int], sample: Sample) -> list[i
             if queue and len(drawn) < sample.size:
                 drawn.append(queue.pop())
     return sorted(drawn)
+
+
+# The model judge of a session, the same for all of its domains.
+
+LOG: Final = "sop_judge_log"
+"""What a worker is told: under which name the session counts what its judge is asked."""
+
+_JUDGING = pytest.StashKey["Judging"]()
+_LOG_NAME = pytest.StashKey[str]()
+
+
+def log_name_of(config: pytest.Config) -> str:
+    """Return under which name a session counts what its judge is asked, in all its processes."""
+    if _LOG_NAME not in config.stash:
+        given: Mapping[str, Any] = getattr(config, "workerinput", {})
+        config.stash[_LOG_NAME] = given.get(LOG) or secrets.token_hex(8)
+    return config.stash[_LOG_NAME]
+
+
+def judging_of(config: pytest.Config, options: Options) -> Judging:
+    """Return the judging of a session, the same for all that ask."""
+    if _JUDGING not in config.stash:
+        from pytest_sopbench._judge.judging import Judging  # noqa: PLC0415 - few sessions judge
+
+        # The report is needed after the runs, which may break imports.
+        import_module("pytest_sopbench._judge.calibrating")
+        config.stash[_JUDGING] = Judging(
+            words=options.judge,
+            folder=options.judgements_dir,
+            mask=options.redaction.text,
+            log_name=log_name_of(config),
+        )
+    return config.stash[_JUDGING]
+
+
+def judged_in(config: pytest.Config) -> Judging | None:
+    """Return the judging of a session in which a field is judged; `None` in any other."""
+    return config.stash.get(_JUDGING, None)
+
+
+def doubtful_in(config: pytest.Config) -> Mapping[str, Mapping[str, str]]:
+    """Return why no gate may rest on a judge, by domain and field."""
+    judging = judged_in(config)
+    return judging.doubtful if judging is not None else {}

@@ -15,22 +15,17 @@ from typing import NamedTuple
 
 import pytest
 
-from pytest_sopbench._hooks.settings.ini import ini_values
-from pytest_sopbench._hooks.settings.strictness import typed_words
+from pytest_sopbench._hooks.settings.ini import ini_values, typed_words
 from pytest_sopbench._sessions.folder.paths import SUFFIX, own_name
 from pytest_sopbench._sessions.folder.pointer import Withdrawal
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench._settings.table import AGENT_OPTION, SESSIONS, SPECS
 
-from .session import SESSION, is_narrowed
+from .session import LISTINGS, SESSION, is_narrowed
 
 _BEGUN = pytest.StashKey["BegunSession"]()
 _WITHDRAWAL = pytest.StashKey[Withdrawal]()
-_LISTINGS = (
-    *("collectonly", "setupplan", "showfixtures", "show_fixtures_per_test"),
-    *("help", "version", "markers", "cacheshow"),
-)
-"""Options with which pytest runs no test, as it calls them itself."""
+_RUN_NO_TEST = (*LISTINGS, "help", "version", "markers", "cacheshow")
 _TESTS_RAN = frozenset({pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED})
 
 
@@ -81,7 +76,7 @@ class LastSession:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, object, object]:
-        if any(getattr(config.option, name, False) for name in _LISTINGS):
+        if any(getattr(config.option, name, False) for name in _RUN_NO_TEST):
             self._taken.give_back()
         return (yield)
 

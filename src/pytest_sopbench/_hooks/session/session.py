@@ -104,7 +104,7 @@ class Plan:
     def to_json(self) -> str:
         """The part of the user's tests as one ASCII text, for `add_json` of another process."""
         part = self.tests
-        every = {**part.selected, **self._keys(), **self.deselected}
+        every = {**part.selected, **dict.fromkeys(part.keys.values()), **self.deselected}
         places = {key: place for place, key in enumerate(every)}
         return _dumps(
             {
@@ -137,9 +137,6 @@ class Plan:
         contents: dict[str, dict[str, str]] = data["contents"]
         return contents
 
-    def _keys(self) -> dict[RunKey, None]:
-        return dict.fromkeys(self.tests.keys.values())
-
 
 # By which prices the session reckons costs.
 
@@ -168,6 +165,9 @@ SESSION = pytest.StashKey["SopSession"]()
 REF = pytest.StashKey[TaskRef]()
 BUILTIN = pytest.StashKey[bool]()
 """Stands on the items of a domain's data file, and on no item of the user."""
+
+LISTINGS = ("collectonly", "setupplan", "showfixtures", "show_fixtures_per_test")
+"""Options with which pytest collects tests and runs none, as it calls them itself."""
 
 IN_PROJECT = frozenset({Origin.PROJECT, Origin.PATH})
 NO_DOMAIN = (
@@ -283,13 +283,7 @@ class SopSession:
     def makes_runs(self) -> bool:
         """Whether items are run, and not only listed, planned or collected."""
         # Asked for each test, and pytest's own way to look an option up takes a while.
-        option = self.config.option
-        return not (
-            getattr(option, "collectonly", False)
-            or getattr(option, "setupplan", False)
-            or getattr(option, "showfixtures", False)
-            or getattr(option, "show_fixtures_per_test", False)
-        )
+        return not any(map(vars(self.config.option).get, LISTINGS))
 
     def find(self, values: Sequence[str]) -> tuple[ActiveDomain, ...]:
         """Load the domains that these values of `--sop-domain` name, each once.

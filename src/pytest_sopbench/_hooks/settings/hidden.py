@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_sopbench._core.hiding import SHORTEST, is_long_enough, secrets_of
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
+from pytest_sopbench._core.values.patterns import Pattern, PatternError, linear_pattern
 from pytest_sopbench._settings.readers import ENV, held_by_variables, passwords_of
 
 from .ini import ini_values
-
-if TYPE_CHECKING:
-    from pytest_sopbench._core.values.patterns import Pattern
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +75,6 @@ def hidden_of(
 
 def compiled(option: str, pattern: str) -> Pattern:
     """Compile one regular expression of an ini value, which is matched in linear time."""
-    from pytest_sopbench._core.values.patterns import PatternError, linear_pattern  # noqa: PLC0415 - only where there is a pattern
-
     try:
         found = linear_pattern(pattern)
     except PatternError as fault:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar, cast
 
 import pytest
 
@@ -14,6 +14,17 @@ from pytest_sopbench._core.gates.conditions import GateSpec
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.trajectory.snapshot import SnapshotRules
+from pytest_sopbench._core.values.patterns import Pattern
+from pytest_sopbench._hooks.settings.asked import (
+    domain_paths,
+    given_agents,
+    read_asked_domains,
+    types_agents,
+)
+from pytest_sopbench._hooks.settings.hidden import Hidden, compiled, read_hidden
+from pytest_sopbench._hooks.settings.ini import ini_values, one_word, refusing, types_gate
+from pytest_sopbench._replay.tape.exchange import JsonPath, read_path
+from pytest_sopbench._replay.tape.run_tape import Mode
 from pytest_sopbench._reports.pages.formats import format_names
 from pytest_sopbench._settings import readers
 from pytest_sopbench._settings.extensions import load_metrics
@@ -34,13 +45,6 @@ from pytest_sopbench._settings.table import (
     SPECS,
     TASKS_FILE,
 )
-
-from .asked import domain_paths, given_agents, read_asked_domains, types_agents
-from .hidden import Hidden, read_hidden
-from .ini import ini_values, one_word
-from .refusing import refusing
-from .replay import Replay, replay_of
-from .strictness import types_gate
 
 _T = TypeVar("_T")
 
@@ -283,3 +287,66 @@ def _folder(config: pytest.Config, name: str) -> Path:
 def _folders(config: pytest.Config, name: str) -> tuple[Path, ...]:
     words = _words(config, name)
     return tuple(config.rootpath / from_home(word) for word in words)
+
+
+# What the options say of recorded model traffic.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """Whether traffic is recorded or replayed, and how.
+
+    Attributes:
+        mode: as `--sop-replay` has it.
+        folder: where the cassettes are.
+        ignored: paths of requests that need not agree.
+        hosts: hosts whose traffic is left alone.
+        changing: patterns of what changes with every run inside of texts.
+        max_age: days after which a recording is too old; `None` where none is.
+    """
+
+    mode: Literal["off"] | Mode
+    folder: Path
+    ignored: tuple[JsonPath, ...] = ()
+    hosts: tuple[str, ...] = ()
+    changing: tuple[Pattern, ...] = ()
+    max_age: int | None = None
+
+    @property
+    def is_on(self) -> bool:
+        return self.mode != "off"
+
+    @property
+    def serves(self) -> bool:
+        """Whether recordings are read."""
+        return self.mode in {"only", "auto"}
+
+
+def replay_of(
+    mode: str,
+    folder: Path,
+    ignored: tuple[str, ...],
+    max_age: int | None,
+) -> Replay:
+    """Check what was set.
+
+    Raises:
+        pytest.UsageError: a path of JSON, a host or a pattern means nothing.
+    """
+    with refusing("sop_replay_ignore", ": "):
+        read = readers.read_ignored(ignored)
+        paths = _read_paths(read.paths)
+    return Replay(
+        mode=cast("Literal['off', 'record', 'only', 'auto']", mode),
+        folder=folder,
+        ignored=paths,
+        hosts=read.hosts,
+        changing=tuple(compiled("sop_replay_ignore", one) for one in read.patterns),
+        max_age=max_age,
+    )
+
+
+def _read_paths(texts: Sequence[str]) -> tuple[JsonPath, ...]:
+    if not texts:
+        return ()
+    return tuple(map(read_path, texts))

@@ -11,8 +11,8 @@ import pytest
 
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.items.transport import GIVEN, LEARNED, PLAN
-from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder
 from pytest_sopbench._hooks.runs.prefetch import RESUMED, taken_over_of
+from pytest_sopbench._hooks.runs.reportable import JOURNALS, journal_folder
 from pytest_sopbench._hooks.session.consistency import (
     SHOWN,
     check_any_came_up,

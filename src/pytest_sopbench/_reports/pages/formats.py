@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pytest_sopbench._core.gates.decide import SessionPage
 from pytest_sopbench._core.hiding import Mask, harmless, masking
+from pytest_sopbench._reports.html.page import html_page
+from pytest_sopbench._reports.pages.csv_runs import csv_runs
+from pytest_sopbench._reports.pages.json_document import json_document
+from pytest_sopbench._reports.pages.markdown import markdown
 from pytest_sopbench._settings.extensions import installed_formats, loaded, source_of
 from pytest_sopbench._settings.readers import ANNOTATIONS
 from pytest_sopbench.errors import ExtensionError
-
-if TYPE_CHECKING:
-    # The names of the formats are read at every start, and that must not load comparisons.
-    from pytest_sopbench._core.gates.decide import SessionPage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,39 +35,11 @@ class PageFormat:
     source: str = ""
 
 
-# Only a session that writes a page pays for its modules.
-
-
-def _markdown(page: SessionPage) -> str:
-    from .markdown import markdown  # noqa: PLC0415
-
-    return markdown(page)
-
-
-def _csv(page: SessionPage) -> str:
-    from .csv_runs import csv_runs  # noqa: PLC0415
-
-    return csv_runs(page)
-
-
-def _json(page: SessionPage) -> str:
-    from .json_document import json_document  # noqa: PLC0415
-
-    return json_document(page)
-
-
-def _html(page: SessionPage) -> str:
-    # As above; it needs a library besides, which an extra brings.
-    from pytest_sopbench._reports.html.page import html_page  # noqa: PLC0415
-
-    return html_page(page)
-
-
 _IN_ORDER: Final = (
-    PageFormat(name="md", render=_markdown),
-    PageFormat(name="csv", render=_csv, masks=True),
-    PageFormat(name="json", render=_json, masks=True),
-    PageFormat(name="html", render=_html, masks=True),
+    PageFormat(name="md", render=markdown),
+    PageFormat(name="csv", render=csv_runs, masks=True),
+    PageFormat(name="json", render=json_document, masks=True),
+    PageFormat(name="html", render=html_page, masks=True),
 )
 
 FORMATS: Final[dict[str, PageFormat]] = {one.name: one for one in _IN_ORDER}

@@ -23,7 +23,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import inf
 from threading import Lock
@@ -53,18 +53,6 @@ LOOKS: Final = 10
 
 # On Windows a wait without an end cannot be interrupted.
 _POLL: Final = 0.1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """What came of one attempt; without a trace it was not made, or something is wrong on our side.
-
-    `retry_after` is for how many seconds the provider asked to be left alone, if it did.
-    """
-
-    trace: Trace | None = None
-    fault: BaseException | None = None
-    retry_after: float | None = None
 
 
 class Engine(Generic[K]):
@@ -232,19 +220,22 @@ class Engine(Generic[K]):
     def _work(self, worker: RunThread[PendingRun[K]], run: PendingRun[K]) -> None:
         """Make one attempt, in the thread of a worker."""
         settle = run.settling or run_blocking
+        faults: list[BaseException] = []
 
-        def attempt() -> Attempt:
+        def attempt() -> Trace | None:
             try:
                 return self._attempt(run, settle, "keep")
             except (KeyboardInterrupt, SystemExit, MemoryError) as error:
                 # Of the agent's own values, as they were read: no Ctrl-C reaches this thread.
-                return Attempt(trace=Trace(ending=Ending.RAISED, problem=problem_of(error)))
+                return Trace(ending=Ending.RAISED, problem=problem_of(error))
             except BaseException as error:  # noqa: BLE001 - it is told to whoever waits for the run
-                return Attempt(fault=error)
+                faults.append(error)
+                return None
 
         delay: float | None = None
         try:
-            delay = self._conclude(run, self._context.copy().run(attempt))
+            trace = self._context.copy().run(attempt)
+            delay = self._conclude(run, trace, fault=faults.pop() if faults else None)
         except BaseException as error:  # noqa: BLE001 - else its test would wait for ever
             run.fault = error
             self._end(run)
@@ -283,13 +274,14 @@ class Engine(Generic[K]):
 
     def _attempt(
         self, run: PendingRun[K], settle: Callable[[object], object], capture: Capture
-    ) -> Attempt:
-        """Call the agent once, unless the run was ended before."""
+    ) -> Trace | None:
+        """Call the agent once, unless the run was ended before; then there is no trace."""
         job = run.job
         with self._lock:
             if run.state is not State.RUNNING:
-                return Attempt()
+                return None
             run.attempts += 1
+            run.retry_after = None
             number = run.attempts
             self._started += number == 1
             self._time.begin(run)
@@ -301,16 +293,15 @@ class Engine(Generic[K]):
             run.toolbox = None if has_ended else toolbox
         if has_ended:
             toolbox.close()
-            return Attempt()
-        asked: list[float | None] = []
+            return None
 
         def unavailable(error: BaseException) -> bool:
             found = job.unavailable(error)
             if found:
-                asked.append(retry_after(error))
+                run.retry_after = retry_after(error)
             return found
 
-        trace = run_task(
+        return run_task(
             job.caller,
             job.domain,
             job.task,
@@ -322,24 +313,30 @@ class Engine(Generic[K]):
             settle=settle,
             wrap=partial(job.wrap, number) if job.wrap is not None else None,
         )
-        return Attempt(trace=trace, retry_after=asked[0] if asked else None)
 
     # Ends, or is made again.
 
-    def _conclude(self, run: PendingRun[K], made: Attempt) -> float | None:
-        """End a run, unless somebody has; return the seconds after which it is made again."""
+    def _conclude(
+        self, run: PendingRun[K], trace: Trace | None, *, fault: BaseException | None = None
+    ) -> float | None:
+        """End a run, unless somebody has; return the seconds after which it is made again.
+
+        Without a trace the attempt was not made, or something is wrong on our side: the `fault`.
+        """
         with self._lock:
             if run.state is not State.RUNNING:
                 return None
-            run.fault = made.fault
-            if made.trace is not None:
-                run.trace = self._run_trace(run, made.trace, self._timeout)
-                run.spent = add_usage(run.spent, made.trace.usage)
-            self._learn(run, made)
-            delay = self._delay(run, made)
+            run.fault = fault
+            if trace is not None:
+                run.trace = self._run_trace(run, trace, self._timeout)
+            ending = None if trace is None else trace.ending
+            self._learn(run, ending)
+            delay = self._delay(run, ending)
             if delay is None or self._stopped:
                 delay, run.state = None, State.ENDED
             else:
+                if trace is not None:
+                    run.spent = add_usage(run.spent, trace.usage)
                 self._leave(run)
                 run.state = State.BETWEEN
                 self._retried += 1
@@ -349,18 +346,18 @@ class Engine(Generic[K]):
             self._end(run)
         return delay
 
-    def _learn(self, run: PendingRun[K], made: Attempt) -> None:
-        """Adapt the limit to what became of a run, itself among those in flight."""
-        ending, in_flight = made.trace and made.trace.ending, len(self._in_flight)
+    def _learn(self, run: PendingRun[K], ending: Ending | None) -> None:
+        """Adapt the limit to how an attempt ended, its run among those in flight."""
+        in_flight = len(self._in_flight)
         if ending is Ending.UNAVAILABLE:
             self._limit = self._limit.throttled(
-                in_flight, began=run.began, now=self._clock(), retry_after=made.retry_after
+                in_flight, began=run.began, now=self._clock(), retry_after=run.retry_after
             )
         elif ending in {Ending.RETURNED, Ending.OVER_LIMIT}:
             # The provider has shown that it can bear as many runs as there were.
             self._limit = self._limit.ended_well(in_flight)
 
-    def _delay(self, run: PendingRun[K], made: Attempt) -> float | None:
+    def _delay(self, run: PendingRun[K], ending: Ending | None) -> float | None:
         """Return the seconds after which a run is made again; `None` where it has ended."""
         failed = run.attempts - len(run.blockers)
         if run.settling is not None and run.settling.is_lost:
@@ -368,9 +365,8 @@ class Engine(Generic[K]):
             run.trace = None
             run.blockers.append(run.held_up_by)
             return 0.0
-        is_away = made.trace is not None and made.trace.ending is Ending.UNAVAILABLE
-        if is_away and failed <= self._limits.retries:
-            return self._limits.backoff.delay(failed, made.retry_after)
+        if ending is Ending.UNAVAILABLE and failed <= self._limits.retries:
+            return self._limits.backoff.delay(failed, run.retry_after)
         return None
 
     def _queue_again(self, run: PendingRun[K]) -> None:

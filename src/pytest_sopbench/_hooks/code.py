@@ -1,10 +1,14 @@
-"""The agents of one process: resolved once, checked once, called for each run."""
+"""The code of users in one process: agents, and the tools and policies of domains.
+
+An agent is resolved once, checked once and called for each run. The code of a domain is loaded only
+where it is trusted.
+"""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,17 +24,23 @@ from pytest_sopbench._core.agent_source import (
     names_model_agent,
 )
 from pytest_sopbench._core.model.agent_labels import of_parameter
+from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._core.steps.approving import DENY, SCRIPTED, Approver, approve_all, deny_all
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._hooks.session.domains import import_limit, pace_of
+from pytest_sopbench._hooks.session.domains import ActiveDomain, import_limit, pace_of
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.marks import encoded_label, marked_agent
+from pytest_sopbench._loading.load import read_script
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.agents.spec import SOURCES, resolve_agent
+from pytest_sopbench._running.tools.domain_code import (
+    ManagerFactory,
+    load_manager_factory,
+    load_policy,
+)
+from pytest_sopbench._running.tools.mcp_tools import McpTools
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import SopbenchError
-
-from .trusted_code import policy
 
 # The reference agents as a source of agents: their room is loaded where one of them is used.
 
@@ -63,18 +73,6 @@ def told_of(agent: object) -> tuple[str, Mapping[str, Any]]:
     from pytest_sopbench.agents.sources import prompt_hash_of, setup_of  # noqa: PLC0415 - of its room
 
     return prompt_hash_of(agent), setup_of(agent)
-
-
-# Imports of agents and of domains' code, bounded in time.
-
-
-def bounded_import(sop: SopSession, what: str) -> AbstractContextManager[None]:
-    """Bound the import of `what`, which is made inside, by the time limit of runs.
-
-    Raises:
-        pytest.UsageError: it took longer.
-    """
-    return import_limit(sop.config, sop.options, what)
 
 
 NO_AGENT = (
@@ -144,7 +142,7 @@ class Agents:
         """
         if spec not in self._resolved:
             try:
-                with bounded_import(self._sop, f"agent {spec!r}"):
+                with import_limit(self._sop.config, self._sop.options, f"agent {spec!r}"):
                     self._resolved[spec] = resolve_agent(
                         spec,
                         path=self._folder,
@@ -169,8 +167,6 @@ class Agents:
         if kind != SCRIPTED:
             return deny_all if kind == DENY else approve_all
         try:
-            from pytest_sopbench._loading.load import read_script  # noqa: PLC0415 - only where approvals are scripted
-
             return read_script(self._sop.config.rootpath / from_home(path))
         except SopbenchError as error:
             msg = f"sop_approver: {error}"
@@ -357,3 +353,69 @@ def _label(value: object, place: int) -> str:
     if isinstance(value, str | int | float | bool):
         return str(value)
     return str(getattr(value, "__name__", place))
+
+
+# A domain's own code, loaded only where it is trusted.
+
+
+def manager_factory(active: ActiveDomain) -> ManagerFactory | None:
+    """Return what makes the domain's tool manager, or `None` where it has no `tools.py`.
+
+    Raises:
+        pytest.UsageError: the code is not trusted, or cannot be used.
+    """
+    file = active.domain.tools_file
+    if file is None:
+        return None
+    _check_trust(active, file)
+    try:
+        return load_manager_factory(active.domain)
+    except SopbenchError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def mcp_tools(active: ActiveDomain) -> McpTools | None:
+    """Return what reaches the domain's MCP server, or `None` where it has none; it is not started.
+
+    A server counts as code of its domain, also behind an address: it is given what the agent says
+    and what `env:` names, and an address of this machine may be that of anything.
+
+    Raises:
+        pytest.UsageError: it is not trusted, or a variable is not set.
+    """
+    if active.domain.mcp is None:
+        return None
+    _check_trust(active, active.domain.folder / "metadata.json, key 'mcp'")
+    try:
+        return McpTools(active.domain, os.environ)
+    except SopbenchError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def policy(active: ActiveDomain) -> Policy:
+    """Return the domain's reference policy.
+
+    Raises:
+        pytest.UsageError: it has none, its code is not trusted, or cannot be used.
+    """
+    file = active.domain.policy_file
+    if file is None:
+        msg = (
+            f"reference-policy: domain {active.domain.name} has no policy.py\n"
+            "give another --agent, or write the SOP as decide(inputs, call) in that file"
+        )
+        raise pytest.UsageError(msg)
+    _check_trust(active, file)
+    try:
+        return load_policy(active.domain)
+    except SopbenchError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _check_trust(active: ActiveDomain, file: Path) -> None:
+    if not active.trusted:
+        msg = (
+            f"{file}: this code lies outside the project, and is not run unasked\n"
+            f"name the domain by its path, or add its folder to sop_trust"
+        )
+        raise pytest.UsageError(msg)

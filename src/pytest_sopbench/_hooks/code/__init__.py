@@ -1,1 +1,0 @@
-"""Code that is not ours: agents, tools and policies, loaded only where it is trusted."""
