@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._sessions.reading.planned import planned_records
-
 from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import CallRecord
 from pytest_sopbench._sessions.commands.resume import read_resumable
@@ -11,6 +9,7 @@ from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.folder.pointer import followed
 from pytest_sopbench._sessions.header import DomainHeader, SessionHeader
 from pytest_sopbench._sessions.lines import bare, is_sealed, sealed, seed_of
+from pytest_sopbench._sessions.reading.saved import planned_records
 
 __all__ = [
     "CallRecord",
