@@ -31,8 +31,10 @@ from pytest_sopbench._running.observing import descendants
 from pytest_sopbench._running.runner import run_task
 from pytest_sopbench._running.tools.toolbox import Toolbox
 from pytest_sopbench._running.wire import child as child_module
-from pytest_sopbench._running.wire.server import Address
+from pytest_sopbench._running.wire import service as service_module
+from pytest_sopbench._running.wire.server import Address, ToolServer
 from pytest_sopbench._running.wire.service import shared_server
+from pytest_sopbench.errors import AgentSpecError
 
 Run = Callable[..., Trace]
 
@@ -492,3 +494,18 @@ def serving(reply: bytes, *, calls_back: bool = False) -> Iterator[int]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@pytest.mark.parametrize("library", ["uvicorn", "h11"])
+def test_a_library_of_the_extra_that_is_missing_is_named_with_the_command(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.setattr(service_module, "find_spec", lambda _: None)
+    start = {"uvicorn": lambda: ToolServer(Address()), "h11": service_module._need_h11}[library]
+
+    with pytest.raises(AgentSpecError) as raised:
+        start()
+
+    assert raised.value.message.endswith(f" {library}, which is not installed")
+    assert "pip install h11 mcp uvicorn; the extra 'wire' brings these" == raised.value.hint
