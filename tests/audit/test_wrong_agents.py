@@ -57,8 +57,8 @@ SPELLED = {
 FIGURES = {
     "answer": 41,
     "state": 3,
-    "rule": 8,
-    "rule that should hold": 5,
+    "rule": 11,
+    "rule that should hold": 2,
     "expected calls": 3,
 }
 
