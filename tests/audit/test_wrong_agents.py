@@ -49,7 +49,7 @@ SPELLED = {
     **dict.fromkeys(("answer", "crash"), "answer"),
     "rule": "rule",
     "should": "rule that should hold",
-    "calls": "expected calls",
+    **dict.fromkeys(("calls", "steps"), "expected calls"),
     "": "nothing",
 }
 """The ways in the words of the audit."""
