@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builders.commands import sopbench
@@ -12,7 +14,11 @@ from builders.commands import sopbench
 import pytest_sopbench.bundled
 from pytest_sopbench._audit.audit import audit
 from pytest_sopbench._audit.observing.mutants import mutate
-from pytest_sopbench._audit.observing.mutating import changes_of
+from pytest_sopbench._audit.observing.mutating import (
+    changes_of,
+    cited_clauses,
+    clauses_at,
+)
 from pytest_sopbench._audit.observing.sandbox import Limits
 from pytest_sopbench._audit.reading import Subject, read_folder
 from pytest_sopbench._audit.rules.mutants import RULES, strong_sample
@@ -104,6 +110,50 @@ def test_a_comparison_moves_by_its_boundary_and_a_branch_goes_one_way() -> None:
     assert "18 -> 19 in i['age'] >= 18" in found
 
 
+def test_a_constant_is_told_with_what_it_stands_in() -> None:
+    found = texts(
+        "POINTS = {'never': 0, 'often': -2}\n"
+        "LINES = ((8, 0), (0, 0))\n"
+        "def decide(i, call):\n    total = 0\n    return total\n"
+    )
+
+    assert "0 -> 1 in 'never': 0" in found
+    assert "-2 -> -3 in 'often': -2" in found
+    assert "0 -> 1 in (0, 0), that is (1, 0)" in found
+    assert "0 -> 1 in (0, 0), that is (0, 1)" in found
+    assert "0 -> 1 in total = 0" in found
+
+
+def test_a_clause_is_that_of_the_statement_and_not_of_its_neighbour() -> None:
+    source = """
+HEAVY = 10
+LONG = 90  # clause 2.2
+
+# clause 2.3
+WIDE = 40
+
+
+def decide(i, call):
+    if i["long"] > LONG:
+        return "long"  # clause 3.1
+    return far(i)
+
+
+def far(i):
+    \"\"\"Clause 4.\"\"\"
+    return i["miles"] > 5
+"""
+    cited = cited_clauses(source)
+
+    found = {one.text: clauses_at(cited, one) for one in changes_of(ast.parse(source))}
+
+    assert found["10 -> 11"] == ()
+    assert found["90 -> 91"] == ("2.2",)
+    assert found["40 -> 41"] == ("2.3",)
+    assert found["i['long'] > LONG -> i['long'] >= LONG"] == ("3.1",)
+    assert found["5 -> 6 in i['miles'] > 5"] == ("4",)
+
+
 def test_a_docstring_and_an_index_are_no_constants() -> None:
     found = texts('def decide(i, call):\n    """Clause 3."""\n    return i[0]\n')
 
@@ -149,12 +199,22 @@ def test_an_unused_step_is_told_with_the_rule_to_paste(parcels: Path) -> None:
     found = audit(parcels, mutants=True)
 
     left_out = next(one for one in found.findings if "leaving out" in one.place.change)
-    rule = left_out.do.removeprefix("add ").rpartition(", with")[0]
-    metadata = json.loads((parcels / "metadata.json").read_text())
-    contract = {"rules": [json.loads(rule)]}
-    (parcels / "metadata.json").write_text(json.dumps({**metadata, "contract": contract}))
+    paste(parcels, rule_in(left_out.do))
     after = audit(parcels, mutants=True)
     assert not [one for one in after.findings if "leaving out" in one.place.change]
+
+
+def rule_in(advice: str) -> dict[str, Any]:
+    """The rule that an advice writes out."""
+    start = advice.index("{")
+    rule: dict[str, Any] = json.JSONDecoder().raw_decode(advice[start:])[0]
+    return rule
+
+
+def paste(folder: Path, *rules: Mapping[str, Any]) -> None:
+    metadata = json.loads((folder / "metadata.json").read_text())
+    contract = {"rules": [*metadata.get("contract", {"rules": []})["rules"], *rules]}
+    (folder / "metadata.json").write_text(json.dumps({**metadata, "contract": contract}))
 
 
 MISSING = """
@@ -177,15 +237,21 @@ def unweighed(tmp_path: Path) -> Path:
     folder = write_parcels(tmp_path / "parcels", weights=(20, 4, 30, 3), policy=MISSING)
     rows = (folder / "data.csv").read_text()
     (folder / "data.csv").write_text(rows.replace(",4,", ",,").replace(",3,", ",,"))
+    add_booking(folder)
+    metadata = json.loads((folder / "metadata.json").read_text())
+    metadata["tools"]["get_weight"]["missing"] = "error"
+    (folder / "metadata.json").write_text(json.dumps(metadata))
+    return folder
+
+
+def add_booking(folder: Path) -> None:
     specs = json.loads((folder / "toolspecs.json").read_text())
     schema = {"type": "object", "properties": {"parcel_id": {"type": "string"}}}
     spec = {"name": "book", "description": "Books.", "inputSchema": {"json": schema}}
     (folder / "toolspecs.json").write_text(json.dumps([*specs, {"toolSpec": spec}]))
     metadata = json.loads((folder / "metadata.json").read_text())
-    metadata["tools"]["get_weight"]["missing"] = "error"
     metadata["tools"]["book"] = {"result": {"status": "booked"}}
     (folder / "metadata.json").write_text(json.dumps(metadata))
-    return folder
 
 
 def test_a_call_that_failed_is_made_again_apart_from_one_that_succeeded(unweighed: Path) -> None:
@@ -200,10 +266,120 @@ def test_an_error_is_ignored_by_the_call_that_follows_where_there_is_none(unweig
     found = audit(unweighed, mutants=True)
 
     ignored = next(one for one in found.findings if "although" in one.place.change)
-    rule = json.loads(ignored.do.removeprefix("add ").rpartition(", with")[0])
+    rule = rule_in(ignored.do)
     assert ignored.place.change == "calling `book` although `get_weight` has failed"
     assert ignored.what.startswith("goes unnoticed on 2 of 2 tasks")
     assert rule == {"id": "no-book", "severity": "must", "forbids": ["book"]}
+    assert ignored.do.endswith(
+        'with a "when" that leaves out 2 tasks such as P0, where the right run breaks it'
+    )
+
+
+def test_each_rule_that_is_told_makes_its_error_fail_and_no_right_run(unweighed: Path) -> None:
+    before = mutate(load_domain(unweighed))
+    ids = load_domain(unweighed).task_ids
+    told = {one.text: one.remedy for one in before.mutants if one.remedy and not one.fails}
+
+    rules = {
+        json.dumps(one.rule): {
+            **one.rule,
+            "when": {"input": "parcel_id", "in": [ids[row] for row in one.notices]},
+        }
+        for one in told.values()
+    }
+    paste(unweighed, *rules.values())
+    after = mutate(load_domain(unweighed))
+
+    assert {"leaving out `book`", "calling `book` twice", "calling `book` before `get_weight`"} <= {
+        *told
+    }
+    assert after.judged == before.judged
+    assert not [one.text for one in after.mutants if one.text in told and not one.fails]
+
+
+def test_a_rule_that_right_runs_break_on_the_same_tasks_is_not_told(tmp_path: Path) -> None:
+    """A tool that is asked twice, around another one, has no order that a rule could demand."""
+    policy = """
+def decide(inputs, call):
+    call("get_weight", parcel_id=inputs["parcel_id"])
+    call("book", parcel_id=inputs["parcel_id"])
+    weight = call("get_weight", parcel_id=inputs["parcel_id"])["weight"]
+    return {"rate": "heavy" if weight > 10 else "light"}
+"""
+    folder = write_parcels(tmp_path / "parcels", weights=(3, 20), policy=policy)
+    add_booking(folder)
+
+    found = mutate(load_domain(folder))
+
+    remedies = {one.text: one.remedy for one in found.mutants if one.tool}
+    assert remedies["calling `get_weight` before `book`"] is None
+    twice = remedies["calling `get_weight` twice"]
+    assert twice is not None
+    assert twice.rule["at_most"] == {"get_weight": 2}
+
+
+def test_what_no_gate_sees_is_sent_to_a_snapshot_and_the_rest_to_the_gate(unweighed: Path) -> None:
+    """The gate asks for every expected call, and minds neither order nor a call too many."""
+    weigh = [{"name": "get_weight", "arguments": {"parcel_id": f"P{n}"}} for n in range(4)]
+    book = [{"name": "book", "arguments": {"parcel_id": f"P{n}"}} for n in range(4)]
+    lines = [
+        {"task": f"P{n}", "calls": [weigh[n]] if n % 2 else [weigh[n], book[n]]} for n in range(4)
+    ]
+    (unweighed / "expected_calls.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+
+    found = audit(unweighed, mutants=True)
+
+    told = {one.place.change: one for one in found.findings if one.rule == "error-fails-nothing"}
+    again = told["calling `get_weight` again after it has failed"]
+    assert again.what == (
+        "only the order or number of the expected calls tells, on 2 of 2 tasks, and fails no run"
+    )
+    assert again.do == "compare the calls with a snapshot; no gate sees their order or number"
+    invented = told["giving `book` an argument that it does not have"]
+    assert invented.what.startswith("only expected calls notice it, on 2 of 2 tasks")
+    assert invented.do == "run with --sop-gate=expected_calls=1"
+
+
+def test_a_statement_that_calls_no_tool_is_no_rule(tmp_path: Path) -> None:
+    noted = "    seen = []\n    seen.append('weighed')\n    if weight"
+    noting = POLICY.replace("    if weight", noted)
+    folder = write_parcels(tmp_path / "parcels", weights=(10, 11, 10, 11), policy=noting)
+
+    found = audit(folder, mutants=True)
+
+    (left_out,) = (one for one in found.findings if "seen.append" in one.place.change)
+    assert left_out.do.startswith("add a row whose answer it changes; if it means the same, accept")
+
+
+def test_a_rule_that_is_printed_can_be_pasted_as_it_stands(parcels: Path) -> None:
+    """No line of the report ends inside a text in quotes."""
+    long = POLICY.replace(
+        "if weight > HEAVY:", "if weight > HEAVY and (weight != 77 or inputs['parcel_id'] != 'P9'):"
+    )
+    (parcels / "policy.py").write_text(long)
+
+    printed = sopbench("audit", str(parcels), "--mutants", "-v").stdout
+
+    advice = [one.partition("accept {")[2] for one in printed.split("warning ")]
+    accepted = [json.loads("{" + one.partition("...}")[0] + '"..."}') for one in advice if one]
+    assert any(len(one["place"]) > 80 for one in accepted)
+
+
+def test_tasks_that_are_left_out_are_told_by_what_becomes_of_their_right_run(
+    parcels: Path,
+) -> None:
+    rows = (parcels / "data.csv").read_text()
+    (parcels / "data.csv").write_text(rows.replace("P1,20,heavy", "P1,20,light"))
+    raised = "    if weight == 4:\n        raise KeyError\n    if weight"
+    raising = POLICY.replace("    if weight", raised)
+    (parcels / "policy.py").write_text(raising)
+
+    found = audit(parcels, mutants=True)
+
+    (told,) = (one for one in found.facts if "left out" in one)
+    assert told.startswith("  2 of 4 tasks left out: the right run ")
+    assert "ends without an answer on 1" in told
+    assert "gives another answer on 1" in told
 
 
 def test_an_error_that_a_rule_notices_on_some_tasks_alone_is_told_so(orders: Subject) -> None:
@@ -212,8 +388,9 @@ def test_an_error_that_a_rule_notices_on_some_tasks_alone_is_told_so(orders: Sub
     told = [one for one in soft.findings(orders) if "leaving out `get_account`" in str(one.place)]
 
     (what,) = (one.what for one in told)
-    assert what.startswith("a rule notices it on 109 of 113 tasks, and it only should hold")
-    assert what.endswith("expected calls alone on 4 more")
+    assert what.startswith("rule")
+    assert "on 109 of 113 tasks, but only should hold" in what
+    assert what.endswith("expected calls alone do on 4 more")
 
 
 def test_a_mutant_that_never_ends_is_noticed_and_ends(tmp_path: Path) -> None:
@@ -249,6 +426,22 @@ def test_a_task_whose_right_run_fails_is_left_out_and_told(parcels: Path) -> Non
     found = audit(parcels, mutants=True)
 
     assert any(one.startswith("  1 of 4 tasks left out") for one in found.facts)
+
+
+def test_a_survivor_that_does_right_what_the_policy_does_wrong_is_told_so(tmp_path: Path) -> None:
+    """Rows at a cut-off that all contradict the policy are left out, and would not be missed."""
+    folder = write_parcels(tmp_path / "parcels", weights=(10, 10, 3, 20))
+    rows = (folder / "data.csv").read_text().replace("10,light", "10,heavy")
+    (folder / "data.csv").write_text(rows)
+
+    found = audit(folder, mutants=True)
+
+    (boundary,) = (one for one in found.findings if one.place.change.endswith("weight >= HEAVY"))
+    assert boundary.rule == "mutant-survives"
+    assert boundary.what.endswith(
+        "but it gives the expected answer on 2 tasks such as P0, and the policy does not"
+    )
+    assert boundary.do.startswith("see whether the policy is wrong here; else add a row")
 
 
 def test_a_domain_without_policy_and_calls_has_no_score(parcels: Path) -> None:

@@ -40,8 +40,8 @@ def decide(inputs, call):
 
 INTAKE = """
 SMOKING = {"Never": 0, "Former": 1, "Current": 2}
-ALCOHOL = {"None": 0, "": 0, "Occasional": 1, "Moderate": 2, "Heavy": 3}
-EXERCISE = {"5+ times": -1, "3-4 times": 0, "1-2 times": 1, "None": 2, "": 2}
+ALCOHOL = {None: 0, "Occasional": 1, "Moderate": 2, "Heavy": 3}
+EXERCISE = {"5+ times": -1, "3-4 times": 0, "1-2 times": 1, None: 2}
 
 
 def decide(inputs, call):

@@ -49,7 +49,7 @@ SPELLED = {
     **dict.fromkeys(("answer", "crash"), "answer"),
     "rule": "rule",
     "should": "rule that should hold",
-    "calls": "expected calls",
+    **dict.fromkeys(("calls", "steps"), "expected calls"),
     "": "nothing",
 }
 """The ways in the words of the audit."""
@@ -57,8 +57,8 @@ SPELLED = {
 FIGURES = {
     "answer": 41,
     "state": 3,
-    "rule": 8,
-    "rule that should hold": 5,
+    "rule": 11,
+    "rule that should hold": 2,
     "expected calls": 3,
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -152,6 +153,9 @@ SHOWN: Final = 5
 
 _INDENT: Final = "  "
 _LINES: Final = 8
+_QUOTED: Final = re.compile(r'"[^"]*"')
+_HARD: Final = "\x00"
+"""A space inside a text in quotes: no line ends there, so that a rule can be pasted."""
 
 
 def audit_lines(audit: Audit, *, verbosity: int = 0) -> Iterator[str]:
@@ -195,8 +199,9 @@ def _head(first: str, finding: Finding) -> Iterator[str]:
 def _wrapped(text: str) -> Iterator[str]:
     room = WIDTH - len(_INDENT)
     # Somebody's cell may be a megabyte long, and wrapping that takes minutes.
-    lines = wrap(one_line(text[: room * _LINES]), room, break_on_hyphens=False)
-    yield from (f"{_INDENT}{line}" for line in lines[:_LINES])
+    line = _QUOTED.sub(lambda found: found[0].replace(" ", _HARD), one_line(text[: room * _LINES]))
+    lines = wrap(line, room, break_on_hyphens=False, break_long_words=_HARD not in line)
+    yield from (f"{_INDENT}{line.replace(_HARD, ' ')}" for line in lines[:_LINES])
 
 
 # Audits that were saved: what they found, as long as the domain's files are the same.

@@ -17,7 +17,7 @@ WAYS: Final[Mapping[str, str]] = {
     "repeated": "calling `{tool}` twice",
     "retried": "calling `{tool}` again after it has failed",
     "ignored": "calling `{other}` although `{tool}` has failed",
-    "stopped": "stopping before `{tool}`, with the right answer,",
+    "stopped": "stopping before `{tool}`, with the right answer",
     "invented": "giving `{tool}` an argument that it does not have",
     "swapped": "calling `{other}` before `{tool}`",
     "value": "giving `{tool}` another row's `{other}`",
@@ -31,7 +31,23 @@ BY: Final[Mapping[str, str]] = {
     "rule": "by rules",
     "should": "by rules that should hold",
     "calls": "by expected calls alone",
+    "steps": "by the order or number of expected calls alone",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriedRule:
+    """A rule that was tried on the runs of a wrong agent, and on the right ones.
+
+    Attributes:
+        rule: as a contract says it.
+        notices: rows on which each wrong run breaks it, and the right one does not.
+        left_out: rows whose right run breaks it, which a `when` has to leave out.
+    """
+
+    rule: Mapping[str, Any]
+    notices: tuple[int, ...]
+    left_out: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +62,13 @@ class Mutant:
         clauses: those that a comment beside it names.
         tool: the tool that is called wrongly; `other` is a second one, an argument or a field.
         reached: how many tasks come to it.
-        noticed: by what, on which row: `answer`, `crash`, `rule`, `should` or `calls`. The last
-            two fail no run unless rules are enforced, or expected calls have a gate.
+        noticed: by what, on which row: `answer`, `crash`, `rule`, `should`, `calls` or `steps`. The
+            last three fail no run: `should` does if rules are enforced, `calls` if expected calls
+            have a gate, and `steps` (their order, or one more) has none.
         differs: rows on which its run differs from the right one at all.
-        source: where the argument comes from on every row, as a contract says it.
+        soft: the rules that only should hold, and on how many tasks each notices it.
+        remedy: a rule that would notice it, as it was tried.
+        mends: rows left out that it does right, though nothing notices it.
         broken: why there is no such agent; empty where there is.
     """
 
@@ -63,7 +82,9 @@ class Mutant:
     reached: int
     noticed: Mapping[int, str]
     differs: tuple[int, ...] = ()
-    source: Mapping[str, str] = field(default_factory=dict[str, str])
+    soft: Mapping[str, int] = field(default_factory=dict[str, int])
+    remedy: TriedRule | None = None
+    mends: tuple[int, ...] = ()
     broken: str = ""
 
     @property
@@ -91,6 +112,7 @@ class Mutation:
     Attributes:
         mutants: each with what came of it.
         judged: the rows whose right run is known and passes; the others say nothing.
+        left_out: the other rows, and why.
         tasks: how many rows there are.
         rules: the rules of the contract that apply to each row.
         clauses: the rows that come to a line beside which a clause is named.
@@ -100,6 +122,7 @@ class Mutation:
 
     mutants: tuple[Mutant, ...] = ()
     judged: frozenset[int] = frozenset()
+    left_out: Mapping[int, str] = field(default_factory=dict[int, str])
     tasks: int = 0
     rules: Mapping[int, tuple[str, ...]] = field(default_factory=dict[int, "tuple[str, ...]"])
     clauses: Mapping[str, frozenset[int]] = field(default_factory=dict[str, "frozenset[int]"])
@@ -122,6 +145,7 @@ def mutation_of(
     judged: frozenset[int] = frozenset()
     rules: dict[int, tuple[str, ...]] = {}
     clauses: dict[str, set[int]] = defaultdict(set)
+    left_out: Mapping[int, str] = {}
     is_whole = False
     for line in lines:
         if "mutant" in line:
@@ -132,6 +156,7 @@ def mutation_of(
             # It is told last.
             is_whole = True
             judged = frozenset(line["judged"])
+            left_out = _rows(line["left_out"])
             rules = {int(row): tuple(ids) for row, ids in line["rules"].items()}
         elif "reached" in line:
             clauses = defaultdict(set)
@@ -141,6 +166,7 @@ def mutation_of(
     return Mutation(
         mutants=tuple(mutants),
         judged=judged,
+        left_out=left_out,
         tasks=len(domain.task_ids),
         rules=rules,
         clauses={name: frozenset(rows) for name, rows in clauses.items()},
@@ -160,6 +186,9 @@ def _of_policy(line: Mapping[str, Any]) -> Mutant:
         noticed=_rows(line["noticed"]),
         differs=tuple(line["differs"]),
         broken=line["broken"],
+        mends=tuple(line.get("mends", ())),
+        soft=line.get("soft", {}),
+        remedy=_tried(line.get("remedy")),
     )
 
 
@@ -173,8 +202,16 @@ def _of_trajectory(line: Mapping[str, Any]) -> Mutant:
         reached=said["reached"],
         noticed=_rows(line["noticed"]),
         differs=tuple(line["on"]),
-        source=line["source"] or {},
+        soft=line["soft"],
+        remedy=_tried(line["remedy"]),
     )
+
+
+def _tried(told: Mapping[str, Any] | None) -> TriedRule | None:
+    if told is None:
+        return None
+    notices, left_out = tuple(told["notices"]), tuple(told["left_out"])
+    return TriedRule(rule=told["rule"], notices=notices, left_out=left_out)
 
 
 def _rows(noticed: Mapping[str, str]) -> Mapping[int, str]:

@@ -25,6 +25,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Final, TypeAlias, cast
 
 from pytest_sopbench._audit.observing.probing import Book
+from pytest_sopbench._audit.observing.remedies import Key, Remedy, Trial, most_successes, remedy_for
 from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.judging.judge import breaches, judge
@@ -72,7 +73,7 @@ _OTHER_NAMES: Final = {"min": "max", "max": "min", "any": "all", "all": "any"}
 _LONGEST_CODE: Final = 6
 _LONGEST_TEXT: Final = 90
 _OTHER_VALUES: Final = 2
-_STRENGTH: Final = ("calls", "should", "rule", "crash", "answer")
+_STRENGTH: Final = ("steps", "calls", "should", "rule", "crash", "answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +87,8 @@ class Change:
         text: such as `days > 14 -> days >= 14`.
         lines: the lines of its statement, by which it is known who comes there; empty where
             everybody does, since it is done when the module is imported.
+        near: the lines on which its clause may be named, the nearest first.
+        tool: the tool whose call is left out.
         apply: makes it; what it returns takes it back.
     """
 
@@ -94,6 +97,8 @@ class Change:
     function: str
     text: str
     lines: range
+    near: tuple[int, ...] = ()
+    tool: str = ""
     apply: Callable[[], Callable[[], None]]
 
 
@@ -102,13 +107,19 @@ def changes_of(tree: ast.Module) -> Iterator[Change]:
     yield from _in_body(tree.body, name="", inside=False)
 
 
-def _in_body(  # noqa: C901 - a case for each kind of statement
-    body: Sequence[ast.stmt], *, name: str, inside: bool
+def _in_body(
+    body: Sequence[ast.stmt], *, name: str, inside: bool, around: tuple[int, ...] = ()
 ) -> Iterator[Change]:
+    before = max(around, default=0)
     for number, statement in enumerate(body):
+        # A comment on the line above is its own, unless a statement stands there.
+        above = () if before == statement.lineno - 1 else (statement.lineno - 1,)
+        before = statement.end_lineno or statement.lineno
         owner = name or _assigned(statement)
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from _in_body(statement.body, name=statement.name, inside=True)
+            said = (statement.body[0].lineno, statement.lineno)
+            inner = statement.body
+            yield from _in_body(inner, name=statement.name, inside=True, around=said)
             continue
         if isinstance(statement, ast.ClassDef):
             yield from _in_body(statement.body, name=statement.name, inside=False)
@@ -117,22 +128,47 @@ def _in_body(  # noqa: C901 - a case for each kind of statement
             continue
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             continue
-        own = _own_lines(statement) if inside else range(0)
+        own = _own_lines(statement)
+        near = (*own, *_first_inside(statement), *above, *around)
+        lines = own if inside else range(0)
         if inside and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            put = _put(body, number, ast.copy_location(ast.Pass(), statement))
-            text = f"{_short(statement)} is left out"
             yield Change(
-                kind="call", line=statement.lineno, function=owner, text=text, lines=own, apply=put
+                kind="call",
+                line=statement.lineno,
+                function=owner,
+                text=f"{_short(statement)} is left out",
+                lines=lines,
+                near=near,
+                tool=_first_text(statement.value),
+                apply=_put(body, number, ast.copy_location(ast.Pass(), statement)),
             )
-        for kind, node, text, put in _in_statement(statement):
+        for kind, node, text, put in _in_statement(statement, inside=inside):
             line = getattr(node, "lineno", statement.lineno)
-            yield Change(kind=kind, line=line, function=owner, text=text, lines=own, apply=put)
+            yield Change(
+                kind=kind,
+                line=line,
+                function=owner,
+                text=text,
+                lines=lines,
+                near=(line, *near),
+                apply=put,
+            )
+        further = (*own, *around)
         for part in ("body", "orelse", "finalbody"):
-            yield from _in_body(getattr(statement, part, []), name=owner, inside=inside)
-        for handler in getattr(statement, "handlers", []):
-            yield from _in_body(handler.body, name=owner, inside=inside)
-        for case in getattr(statement, "cases", []):
-            yield from _in_body(case.body, name=owner, inside=inside)
+            rest = getattr(statement, part, [])
+            yield from _in_body(rest, name=owner, inside=inside, around=further)
+        for holder in (*getattr(statement, "handlers", []), *getattr(statement, "cases", [])):
+            yield from _in_body(holder.body, name=owner, inside=inside, around=further)
+
+
+def _first_inside(statement: ast.stmt) -> tuple[int, ...]:
+    """The first line of the block that a condition opens."""
+    return (statement.body[0].lineno,) if isinstance(statement, ast.If | ast.While) else ()
+
+
+def _first_text(called: ast.Call) -> str:
+    first = called.args[0] if called.args else None
+    return str(first.value) if isinstance(first, ast.Constant) else ""
 
 
 def _assigned(statement: ast.stmt) -> str:
@@ -171,18 +207,20 @@ def _put(holder: Any, key: str | int, new: Any) -> _Put:
     return apply
 
 
-def _in_statement(statement: ast.stmt) -> Iterator[_Found]:
+def _in_statement(statement: ast.stmt, *, inside: bool) -> Iterator[_Found]:
     if isinstance(statement, ast.If | ast.While):
         yield from _branch(statement, "test")
+    # A constant of the module is known by its name.
+    whole = statement if inside and not hasattr(statement, "body") else None
     for name, value in ast.iter_fields(statement):
         if name in {"body", "orelse", "finalbody", "handlers", "cases", "targets", "annotation"}:
             continue
         if isinstance(value, list):
             for number, one in enumerate(cast("list[object]", value)):
                 if isinstance(one, ast.AST):
-                    yield from _in_expression(one, value, number)
+                    yield from _in_expression(one, value, number, whole)
         elif isinstance(value, ast.AST):
-            yield from _in_expression(value, statement, name)
+            yield from _in_expression(value, statement, name, whole)
 
 
 def _branch(holder: Any, key: str | int) -> Iterator[_Found]:
@@ -196,7 +234,7 @@ def _branch(holder: Any, key: str | int) -> Iterator[_Found]:
 
 
 def _in_expression(  # noqa: C901 - a case for each kind of part
-    node: ast.AST, holder: Any, key: str | int, parent: ast.expr | None = None
+    node: ast.AST, holder: Any, key: str | int, parent: ast.expr | ast.stmt | None = None
 ) -> Iterator[_Found]:
     yield from _changed(node, holder, key, parent)
     if isinstance(node, ast.JoinedStr | ast.Lambda) or _is_told(node):
@@ -213,14 +251,17 @@ def _in_expression(  # noqa: C901 - a case for each kind of part
                         yield from _in_expression(one.ifs[place], one.ifs, place)
                     yield from _in_expression(one.iter, one, "iter")
                 elif isinstance(one, ast.keyword):
-                    yield from _in_expression(one.value, one, "value", _parent(node))
+                    yield from _in_expression(one.value, one, "value", _parent(node, parent))
                 elif isinstance(one, ast.expr):
-                    yield from _in_expression(one, value, number, _parent(node))
+                    yield from _in_expression(one, value, number, _parent(node, parent))
         elif isinstance(value, ast.expr):
-            yield from _in_expression(value, node, name, _parent(node))
+            yield from _in_expression(value, node, name, _parent(node, parent))
 
 
-def _parent(node: ast.AST) -> ast.expr | None:
+def _parent(node: ast.AST, parent: ast.expr | ast.stmt | None = None) -> ast.expr | ast.stmt | None:
+    """What a part of a node stands in; of a negative number, what the number stands in."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return parent
     return node if isinstance(node, ast.expr) else None
 
 
@@ -231,7 +272,7 @@ def _is_told(node: ast.AST) -> bool:
 
 
 def _changed(  # noqa: C901, PLR0912 - a case for each kind of node
-    node: ast.AST, holder: Any, key: str | int, parent: ast.expr | None
+    node: ast.AST, holder: Any, key: str | int, parent: ast.expr | ast.stmt | None
 ) -> Iterator[_Found]:
     new: Any
     match node:
@@ -275,10 +316,35 @@ def _changed(  # noqa: C901, PLR0912 - a case for each kind of node
             for near in _near(value):
                 new = ast.copy_location(ast.Constant(value=near), node)
                 put = _put(holder, key, new)
-                text = f"{value!r} -> {near!r}"
-                yield "constant", node, f"{text} in {_short(parent)}" if parent else text, put
+                text = f"{_signed(value, holder)} -> {_signed(near, holder)}"
+                yield "constant", node, f"{text}{_inside(parent, put, node)}", put
         case _:
             pass
+
+
+def _signed(value: object, holder: ast.AST) -> str:
+    """A number with the minus before it."""
+    minus = isinstance(holder, ast.UnaryOp) and isinstance(holder.op, ast.USub)
+    return repr(-value) if minus and isinstance(value, int | float) else repr(value)
+
+
+def _inside(parent: ast.AST | None, put: _Put, node: ast.Constant) -> str:
+    """In what a constant stands, and which of several equal ones it is."""
+    if isinstance(parent, ast.Dict):
+        pairs = zip(parent.keys, parent.values, strict=True)
+        near = ((key, one) for key, one in pairs if node in {*ast.walk(one)} or key is node)
+        key, value = next(near)
+        return f" in {_short(key)}: {_short(value)}" if key else f" in {_short(value)}"
+    if parent is None:
+        return ""
+    before = _short(parent)
+    alike = [one for one in ast.walk(parent) if isinstance(one, ast.Constant)]
+    if sum(one.value == node.value for one in alike) < _SEVERAL:
+        return f" in {before}"
+    back = put()
+    after = _short(parent)
+    back()
+    return f" in {before}, that is {after}"
 
 
 def _is_row(node: ast.expr) -> bool:
@@ -308,8 +374,7 @@ def _near(value: object) -> Iterator[int | float | str]:
             yield f"{int(value) - 1:0{len(value)}}"
 
 
-_SHOWN: Final = 90
-_OTHERS: Final = 2
+_SEVERAL: Final = 2
 
 
 def _short(node: ast.AST) -> str:
@@ -334,11 +399,8 @@ def cited_clauses(source: str) -> Mapping[int, tuple[str, ...]]:
 
 
 def clauses_at(cited: Mapping[int, tuple[str, ...]], change: Change) -> tuple[str, ...]:
-    """The clauses of a change: on its line, in its statement, or on the line above or below."""
-    for line in (change.line, *change.lines, change.line + 1, change.line - 1):
-        if line in cited:
-            return cited[line]
-    return ()
+    """The clauses of a change: on its line, in its statement, or around it."""
+    return next((cited[line] for line in change.near if line in cited), ())
 
 
 # Runs: the policy, or one of its mutants, with the real tools and the real judge.
@@ -375,6 +437,7 @@ class Suite:
             state=with_policy(domain, trusted=True),
         )
         self.right: dict[int, _Base] = {}
+        self.left_out: dict[int, str] = {}
 
     def run(self, task: Task, agent: Callable[[Any, Callable[..., Any]], Any]) -> Trace:
         """Make one run within its limits of time and calls."""
@@ -396,27 +459,45 @@ class Suite:
         calls = _closed(box)
         return Trace(ending=ending, returned=returned, problem=problem, calls=calls, state=state)
 
+    @property
+    def right_calls(self) -> Mapping[int, Sequence[ToolCall]]:
+        return {position: base.calls for position, base in self.right.items()}
+
     def judged(self, position: int, trace: Trace) -> Verdict:
         return judge(self._rules, self.tasks[position], trace)
 
     def enter(self, position: int, answer: JsonValue, trace: Trace, lines: set[int]) -> bool:
         """Keep a run as the right one of its task; false where the suite fails it already."""
         verdict = self.judged(position, trace)
-        if not verdict.correct or breaches(verdict.rules, verdict.outcome, enforce=True):
+        broken = breaches(verdict.rules, verdict.outcome, enforce=True)
+        if not verdict.correct or broken:
+            otherwise = "breaks a rule" if verdict.correct else "gives another answer"
+            ended = trace.ending is Ending.RETURNED
+            self.left_out[position] = otherwise if ended else "ends without an answer"
             return False
         self.right[position] = _Base(answer, trace.calls, verdict, frozenset(lines))
         return True
 
     def noticed(self, position: int, trace: Trace) -> str:
-        """By what the suite notices a run: `answer`, `crash`, `rule`, ... or nothing."""
-        right, verdict = self.right[position], self.judged(position, trace)
+        """By what the suite notices a run: `answer`, `crash`, `rule`, ... or nothing.
+
+        `calls` are expected calls that were not made, which a gate can see; `steps` is their order,
+        or a further call, which none sees.
+        """
+        return self.noticed_by(position, trace)[0]
+
+    def noticed_by(self, position: int, trace: Trace) -> tuple[str, Sequence[str]]:
+        """By what the suite notices a run, and the rules that only should hold, if by these."""
+        right, verdict = self.right[position].verdict, self.judged(position, trace)
         if not verdict.correct:
-            return "answer" if trace.ending is Ending.RETURNED else "crash"
+            return "answer" if trace.ending is Ending.RETURNED else "crash", ()
         if breaches(verdict.rules, verdict.outcome):
-            return "rule"
-        if breaches(verdict.rules, verdict.outcome, enforce=True):
-            return "should"
-        return "calls" if verdict.departure and not right.verdict.departure else ""
+            return "rule", ()
+        if soft := breaches(verdict.rules, verdict.outcome, enforce=True):
+            return "should", [one.id for one in soft]
+        if verdict.unmade and not right.unmade:
+            return "calls", ()
+        return "steps" if verdict.departure and not right.departure else "", ()
 
 
 def _closed(box: Toolbox) -> tuple[ToolCall, ...]:
@@ -484,7 +565,7 @@ def mutate(
         position: [one.id for one in base.verdict.rules if one.applies]
         for position, base in suite.right.items()
     }
-    book.say(judged=sorted(suite.right), rules=rules)
+    book.say(judged=sorted(suite.right), rules=rules, left_out=suite.left_out)
 
 
 # Mutants of a policy.
@@ -504,8 +585,7 @@ def _mutate_policy(
         told: list[Any] = []
         agent = _kept(traced(decide, str(path), lines), told)
         trace = suite.run(task, agent)
-        if trace.ending is Ending.RETURNED:
-            suite.enter(position, to_json_value(told[0]), trace, lines)
+        suite.enter(position, to_json_value(told[0] if told else None), trace, lines)
     for position, base in suite.right.items():
         for line in base.lines:
             reached[line].add(position)
@@ -515,35 +595,59 @@ def _mutate_policy(
             continue
         at = sorted({row for line in change.lines for row in reached[line]})
         positions = at if change.lines else sorted(suite.right)
-        told_of = {
+        clauses = clauses_at(cited, change)
+        told_of: dict[str, Any] = {
             "kind": change.kind,
             "line": change.line,
             "function": change.function,
             "text": change.text,
-            "clauses": clauses_at(cited, change),
+            "clauses": clauses,
             "reached": len(positions),
         }
         book.doing(step="mutant", mutant=number, **told_of)
         back = change.apply()
         try:
-            found = _outcome(suite, tree, path, list(filter(part.has, positions)), book, part)
-            book.say(mutant=number, **told_of, **found)
+            rows = list(filter(part.has, positions))
+            trial = Trial(remedy=_remedy_of(suite, change, clauses))
+            changed = _agent_of(tree, path)
+            found = _outcome(suite, changed, rows, book, part, trial)
+            mends: Sequence[int] = () if found["noticed"] else _mended(suite, changed, part)
+            book.say(mutant=number, **told_of, **found, mends=mends)
         finally:
             back()
 
 
+def _remedy_of(suite: Suite, change: Change, clauses: Sequence[str]) -> Remedy | None:
+    if change.tool not in {one.name for one in suite.domain.tool_specs}:
+        return None
+    return remedy_for((change.kind, change.tool, ""), clause=clauses[0] if clauses else "")
+
+
+def _agent_of(tree: ast.Module, path: Path) -> Callable[..., Any] | str:
+    """A changed policy, or why it cannot be imported."""
+    try:
+        return decide_of(tree, path)
+    except BaseException as fault:  # noqa: BLE001 - a mutant may raise anything
+        return f"{type(fault).__name__}: {fault}"[:200]
+
+
 def _outcome(
-    suite: Suite, tree: ast.Module, path: Path, positions: Sequence[int], book: Book, part: Part
+    suite: Suite,
+    decide: Callable[..., Any] | str,
+    positions: Sequence[int],
+    book: Book,
+    part: Part,
+    trial: Trial,
 ) -> Mapping[str, Any]:
     """What the suite says of a mutant: by what it is noticed on which row, and where it differs."""
+    found: dict[str, Any] = {"noticed": {}, "differs": [], "broken": "", "soft": {}, "remedy": None}
     if not positions:
-        return {"noticed": {}, "differs": [], "broken": ""}
-    try:
-        decide = decide_of(tree, path)
-    except BaseException as fault:  # noqa: BLE001 - it is a mutant that cannot be imported
-        return {"noticed": {}, "differs": [], "broken": f"{type(fault).__name__}: {fault}"[:200]}
+        return found
+    if isinstance(decide, str):
+        return {**found, "broken": decide}
     noticed: dict[int, str] = {}
     differs: list[int] = []
+    soft: Counter[str] = Counter()
     endless = 0
     pulse = _Pulse(book)
     for position in positions:
@@ -554,12 +658,31 @@ def _outcome(
         if told and is_same(right, told[0], trace):
             continue
         differs.append(position)
-        if by := suite.noticed(position, trace):
+        by, rules = suite.noticed_by(position, trace)
+        soft.update(rules)
+        if by:
             noticed[position] = by
+        if by not in FAILING:
+            trial.hold(position, suite.tasks[position], trace)
         endless += trace.ending is Ending.TIMED_OUT
         if endless >= ENOUGH_ENDLESS or part.is_done(noticed):
             break
-    return {"noticed": noticed, "differs": differs, "broken": ""}
+    remedy = trial.told(suite.right_calls, suite.tasks)
+    return {**found, "noticed": noticed, "differs": differs, "soft": soft, "remedy": remedy}
+
+
+def _mended(suite: Suite, decide: Callable[..., Any] | str, part: Part) -> Sequence[int]:
+    """The tasks left out that a mutant does right: there it may be the policy that is wrong."""
+    mended: list[int] = []
+    if isinstance(decide, str):
+        return mended
+    for position in filter(part.has, suite.left_out):
+        trace = suite.run(suite.tasks[position], decide)
+        if trace.ending is Ending.TIMED_OUT:
+            break
+        if suite.judged(position, trace).correct:
+            mended.append(position)
+    return mended
 
 
 class _Pulse:
@@ -648,6 +771,7 @@ def follow_expected_calls(suite: Suite) -> None:
     for position, task in enumerate(suite.tasks):
         expected = suite.domain.expected_calls.get(task.id)
         if expected is None:
+            suite.left_out[position] = "has no expected calls"
             continue
         steps = [(one.name, one.arguments) for one in expected]
         answer = to_json_value(task.expected_as_written)
@@ -664,10 +788,6 @@ def _following(steps: Sequence[Step], answer: Any) -> Callable[..., Any]:
     return agent
 
 
-Key: TypeAlias = "tuple[str, str, str]"
-"""A kind of error, the tool, and a second tool, an argument or a field."""
-
-
 def _mutate_trajectories(suite: Suite, book: Book, part: Part) -> None:
     kept = {
         position: [one for one in base.calls if isinstance(one.arguments, Mapping)]
@@ -677,6 +797,8 @@ def _mutate_trajectories(suite: Suite, book: Book, part: Part) -> None:
     pulse = _Pulse(book)
     tallies: dict[Key, dict[int, set[str]]] = defaultdict(dict)
     noticed: dict[Key, dict[int, str]] = defaultdict(dict)
+    soft: dict[Key, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    trials: dict[Key, Trial] = {}
     for position in filter(part.has, kept):
         book.doing(step="trajectory", mutant=-1, row=position)
         for key, changed, told in ways.of(position):
@@ -684,8 +806,16 @@ def _mutate_trajectories(suite: Suite, book: Book, part: Part) -> None:
             kind, tool, other = key
             if not part.wants(kind, f"{tool}.{other}") or part.is_done(noticed[key]):
                 continue
-            trace = suite.run(suite.tasks[position], _following(changed, told))
-            tallies[key].setdefault(position, set()).add(suite.noticed(position, trace))
+            task = suite.tasks[position]
+            trace = suite.run(task, _following(changed, told))
+            by, rules = suite.noticed_by(position, trace)
+            tallies[key].setdefault(position, set()).add(by)
+            for rule in rules:
+                soft[key][rule].add(position)
+            if by not in FAILING:
+                if key not in trials:
+                    trials[key] = Trial(remedy=_remedy(key, kept, suite))
+                trials[key].hold(position, task, trace)
         for key, found in tallies.items():
             # On one task a tool may be called twice: it is noticed there if each of its ways is.
             if "" not in found.get(position, {""}):
@@ -693,9 +823,20 @@ def _mutate_trajectories(suite: Suite, book: Book, part: Part) -> None:
                 noticed[key][position] = weakest
     for key, found in tallies.items():
         kind, tool, other = key
-        said = {"kind": kind, "tool": tool, "other": other, "reached": len(found)}
-        source = _source(kept, suite, tool, other) if kind == "value" else ""
-        book.say(trajectory=said, noticed=noticed[key], source=source, on=sorted(found))
+        trial = trials.get(key)
+        book.say(
+            trajectory={"kind": kind, "tool": tool, "other": other, "reached": len(found)},
+            noticed=noticed[key],
+            on=sorted(found),
+            soft={rule: len(rows) for rule, rows in soft[key].items()},
+            remedy=trial.told(kept, suite.tasks) if trial else None,
+        )
+
+
+def _remedy(key: Key, kept: Mapping[int, Sequence[ToolCall]], suite: Suite) -> Remedy | None:
+    kind, tool, other = key
+    source = _source(kept, suite, tool, other) if kind == "value" else ""
+    return remedy_for(key, most=most_successes(tool, kept.values()), source=source)
 
 
 def _steps(calls: Sequence[ToolCall]) -> list[Step]:

@@ -6,7 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pytest_sopbench._audit.model import Fault, Place, Rule, Score, Severity
 from pytest_sopbench._audit.observing.mutants import BY, Mutant, Mutation
@@ -42,7 +42,13 @@ def _unfinished(seen: Subject) -> Iterator[Fault]:
 def _survivors(seen: Subject) -> Iterator[Fault]:
     for one in _alive(seen.mutation):
         if one.line and not one.noticed:
-            yield Fault(place=one.place, what=_what(one, seen.mutation), do=_row_to_add(one))
+            do = _remedy(one, seen) or _row_to_add(one)
+            what = _what(one, seen.mutation)
+            if one.mends:
+                tasks = _tasks(one.mends, seen.domain.task_ids)
+                what += f", but it gives the expected answer on {tasks}, and the policy does not"
+                do = f"see whether the policy is wrong here; else {do}"
+            yield Fault(place=one.place, what=what, do=do)
 
 
 def _thin(seen: Subject) -> Iterator[Fault]:
@@ -56,24 +62,35 @@ def _thin(seen: Subject) -> Iterator[Fault]:
 def _ways(seen: Subject) -> Iterator[Fault]:
     for one in _alive(seen.mutation):
         if not one.line and not one.noticed:
-            yield Fault(place=one.place, what=_what(one, seen.mutation), do=_rule_to_add(one))
+            do = _remedy(one, seen) or _OTHERWISE.get(one.kind, _SNAPSHOT)
+            yield Fault(place=one.place, what=_what(one, seen.mutation), do=do)
 
 
 def _soft(seen: Subject) -> Iterator[Fault]:
     for one in _alive(seen.mutation):
         if one.noticed and not one.fails:
-            counts = Counter(one.noticed.values())
-            share = f"{counts[one.by]} of {one.reached} tasks"
-            if one.by == "should":
-                more = (
-                    f", expected calls alone on {counts['calls']} more" if counts["calls"] else ""
-                )
-                what = f"a rule notices it on {share}, and it only should hold{more}"
-                do = 'give the rule "severity": "must", or run with --sop-contract=enforce'
-            else:
-                what = f"only expected calls notice it, on {share}, and they fail no run"
-                do = f"give expected calls a gate, or {_rule_to_add(one)}"
+            what, do = _softly(one, seen)
             yield Fault(place=one.place, what=f"{_clause(one)}{what}", do=do)
+
+
+def _softly(one: Mutant, seen: Subject) -> tuple[str, str]:
+    """By what an error is noticed that fails no run, and what would make it fail."""
+    counts = Counter(one.noticed.values())
+    share = _of(counts[one.by], one.reached)
+    rule = _remedy(one, seen)
+    if one.by == "should":
+        names = [f"`{name}`" for name, _ in Counter(one.soft).most_common()]
+        rules = f"rule {names[0]}" if len(names) == 1 else f"rules {', '.join(names)}"
+        verb = "notices it" if len(names) == 1 else "notice it"
+        calls = counts["calls"] + counts["steps"]
+        more = f"; expected calls alone do on {calls} more" if calls else ""
+        do = f'give {names[0]} "severity": "must", or run with --sop-contract=enforce'
+        return f"{rules} {verb} on {share}, but only should hold{more}", do
+    if one.by == "calls":
+        what = f"only expected calls notice it, on {share}, and they fail no run"
+        return what, f"{rule}, or run with {_GATE}" if rule else f"run with {_GATE}"
+    what = f"only the order or number of the expected calls tells, on {share}, and fails no run"
+    return what, f"{rule}, or {_SNAPSHOT}" if rule else _SNAPSHOT
 
 
 def _alive(mutation: Mutation | None) -> Iterator[Mutant]:
@@ -88,7 +105,7 @@ def _what(one: Mutant, mutation: Mutation | None) -> str:
     tasks = len(mutation.judged) if mutation else 0
     if one.line and not one.reached:
         return f"{_clause(one)}goes unnoticed: none of {tasks} tasks comes to this line"
-    of = f"{one.reached} of {one.reached} tasks"
+    of = _of(one.reached, one.reached)
     if one.line and one.differs:
         more = f", though the calls differ on {len(one.differs)}: a snapshot would notice"
         return f"{_clause(one)}goes unnoticed on {of}{more}"
@@ -110,9 +127,6 @@ def _row_to_add(one: Mutant) -> str:
             row = f"a row whose answer is another with {after} for {before}"
         case "element":
             row = f"a row that needs {before.removesuffix(' is left out')}"
-        case "call":
-            tool = before.partition("(")[2].partition(",")[0].strip("'\") ")
-            return f"add {_requires(tool, one.clauses)}"
         case _:
             row = "a row whose answer it changes"
     accept = f'{{"rule": "{SURVIVES}", "place": {json.dumps(_accepted_by(one))}, "reason": ...}}'
@@ -123,36 +137,43 @@ def _accepted_by(one: Mutant) -> str:
     return f"{one.function}: {one.text}"
 
 
-def _requires(tool: str, clauses: Sequence[str] = ()) -> str:
-    rule: dict[str, Any] = {"id": f"{tool}-is-called"}
-    if clauses:
-        rule["clause"] = clauses[0]
-    return json.dumps({**rule, "severity": "must", "requires": {"all_of": [tool]}})
+_GATE: Final = "--sop-gate=expected_calls=1"
+_SNAPSHOT: Final = "compare the calls with a snapshot; no gate sees their order or number"
+_OTHERWISE: Final = {
+    **dict.fromkeys(
+        ("left-out", "stopped", "ignored", "invented", "value"),
+        f"add expected calls, and run with {_GATE}",
+    ),
+    "label": "compare this field, and so that another value of it is wrong",
+}
+"""What helps where no rule does."""
 
 
-def _rule_to_add(one: Mutant) -> str:
-    must = {"severity": "must"}
-    rule: dict[str, Any]
-    match one.kind:
-        case "left-out" | "stopped":
-            when = f', with "when" for the {one.reached} tasks that need it'
-            return f"add {_requires(one.tool)}{when}"
-        case "repeated":
-            rule = {"id": f"{one.tool}-once", **must, "at_most": {one.tool: 1}}
-        case "ignored":
-            rule = {"id": f"no-{one.other}", **must, "forbids": [one.other]}
-            return f'add {json.dumps(rule)}, with "when" for the tasks on which {one.tool} fails'
-        case "swapped":
-            order = [one.tool, one.other]
-            rule = {"id": f"{one.tool}-before-{one.other}", **must, "before": order}
-        case "value" if one.source:
-            where = {"tool": one.tool, "argument": one.other, **one.source}
-            rule = {"id": f"{one.tool}-{one.other}", **must, "arguments": where}
-        case "invented":
-            return f'add "additionalProperties": false to the spec of {one.tool}'
-        case _:
-            return "add a rule about this argument, or expected calls and a gate on them"
-    return f"add {json.dumps(rule)}"
+def _remedy(one: Mutant, seen: Subject) -> str:
+    """The rule that notices it, and on which tasks; it was tried. Empty where there is none."""
+    tried = one.remedy
+    if tried is None:
+        return ""
+    text = f"if the procedure demands it, add {json.dumps(tried.rule)}"
+    ids = seen.domain.task_ids
+    if len(tried.left_out) > len(tried.notices):
+        text += f', with a "when" for {_tasks(tried.notices, ids)} alone'
+    elif tried.left_out:
+        others = _tasks(tried.left_out, ids)
+        text += f', with a "when" that leaves out {others}, where the right run breaks it'
+    if len(tried.notices) < one.reached:
+        text += f"; it notices {len(tried.notices)} of {one.reached}"
+    return text
+
+
+def _tasks(rows: Sequence[int], ids: Sequence[str]) -> str:
+    """Name one task, or one of several."""
+    first = ids[rows[0]]
+    return f"task {first}" if len(rows) == 1 else f"{len(rows)} tasks such as {first}"
+
+
+def _of(count: int, of: int) -> str:
+    return f"{count} of {of} task{'' if of == 1 else 's'}"
 
 
 RULES: Final[tuple[Rule[Subject], ...]] = (
@@ -215,7 +236,9 @@ def mutation_facts(mutation: Mutation, found: Score) -> Iterator[str]:
         yield f"  {broken} more cannot be run at all, and are not counted"
     left = mutation.tasks - len(mutation.judged)
     if left and mutation.is_whole:
-        yield f"  {left} of {mutation.tasks} tasks left out: their right run is not known, or fails"
+        reasons = Counter(mutation.left_out.values()).most_common()
+        told = ", ".join(f"{why} on {count}" for why, count in reasons)
+        yield f"  {left} of {mutation.tasks} tasks left out: the right run {told}"
     for one in mutation.incidents:
         yield f"  the process that ran them {one.kind} at {one.detail or one.tool}"
 
