@@ -29,7 +29,8 @@ PARTS = (
     '{"output":', '[{"decision":"approve"},', "{decision: approve}", "[", "- ", "* a\n",
     "- a\n  - b\n", "> ", "> a\n", "1. ", "# decision\n", "    a\n\n", "```\n", "**", "*a ", "_",
     "~~a", '"', "'", "\\boxed{", "\\boxed{a}", "decision: approve\n", "Decision:\n", "| a | b |\n",
-    "approve ", "a: b; ", "<td></td>", " ", "\u200b",
+    "approve ", "a: b; ", "<td></td>", " ", "\u200b", "is to be ",
+    "is rejected ", "once ", "decision is ",
 )  # fmt: skip
 FRAMES = ("{}", '{}"}}', "<answer>{}</answer>", "decision: approve\n\n{}")
 SENTENCE = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
@@ -47,8 +47,8 @@ class Echoes:
     """The passages of one text that stand in the SOP too, in their order."""
 
     def __init__(self, text: str, sop: str) -> None:
-        self._sop = f" {' '.join(_words(sop))} "
-        self.passages = _passages(text.replace(BLANK, " "), _sequences(sop)) if sop else []
+        self._sop, known = _known(sop)
+        self.passages = _passages(text.replace(BLANK, " "), known) if known else []
 
     def holds(self, start: int, end: int, said: JsonValue) -> bool:
         """Whether a passage that is clearly longer than what is said holds this stretch whole."""
@@ -80,19 +80,27 @@ def _written(value: object) -> str:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(match[1].casefold() for match in _WORD.finditer(text) if match[1])
+    found: list[str] = _WORD.findall(text)
+    return tuple(word.casefold() for word in found if word)
+
+
+def _sequences(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    return zip(*(words[at:] for at in range(SHORTEST)), strict=False)
 
 
 @lru_cache(maxsize=16)
-def _sequences(sop: str) -> frozenset[tuple[str, ...]]:
+def _known(sop: str) -> tuple[str, frozenset[tuple[str, ...]]]:
     words = _words(sop)
-    return frozenset(words[at : at + SHORTEST] for at in range(len(words) - SHORTEST + 1))
+    return f" {' '.join(words)} ", frozenset(_sequences(words))
 
 
 def _passages(text: str, known: frozenset[tuple[str, ...]]) -> list[Passage]:
     """Return the runs of words in which each `SHORTEST` that follow each other are in the SOP."""
+    words = _words(text)
+    # Most texts hold none, which is known without asking where each word stands.
+    if known.isdisjoint(_sequences(words)):
+        return []
     found = [match for match in _WORD.finditer(text) if match[1]]
-    words = [match[1].casefold() for match in found]
     passages: list[Passage] = []
     first = 0
     for start in range(len(words) - SHORTEST + 2):

@@ -61,6 +61,7 @@ _ASKED: Final = re.compile(r"[`*)\"']{0,4}\?")
 _FEW_WORDS: Final = re.compile(r"[\w.'*-]+(?: [\w.'*-]+){0,2}")
 _OPENS, _CLOSES = "\"'\u201c\u2018\u201e\u00ab", "\"'\u201d\u2019\u201c\u00bb"
 _BOXED: Final = re.compile(r"\\boxed[ \t]*\{((?:[^{}\n]|\{[^{}\n]*\})*+)\}")
+_ENDS: Final = (".", "!", ":", "*", "|", ")", "\uff1a", "\u3002", *"0123456789")
 _MOST_BOXES: Final = 50
 _LATEX: Final = re.compile(
     r"\\(?:text|textbf|textit|texttt|mathrm|mathbf|mathsf)[ \t]*\{([^{}]*)\}|\\([_%&#$ ])"
@@ -399,50 +400,41 @@ class Reader:
     # --- lines
 
     def _unmarked(self) -> Candidate | None:
-        whole = self._whole_text()
+        text = _transparent(self.text).strip()
+        whole = self._value_alone("", text)
         if whole:
             return whole
         for one in find_runs(self.text, self.names, self.required):
             if not self._echoes.holds(one.start, one.end, dict(one.values)):
                 return one
-        return self._last_block()
+        before, gap, last = text.rpartition("\n\n")
+        return self._value_alone(before.rstrip(), last.strip("# ")) if gap else None
 
-    def _whole_text(self) -> Candidate | None:
-        if self._single is None:
-            return None
-        value, reading = plain_value(self._single, _transparent(self.text))
+    def _value_alone(self, before: str, words: str) -> Candidate | None:
+        """Return the whole text as a value, or a last block as a label that is the only one."""
+        field = self._single
+        value, reading = plain_value(field, words) if field else ("", Reading.NONE)
         # `None` is also what a broken agent says.
-        if reading is not Reading.EXACT or is_empty(value):
+        if field is None or reading is not Reading.EXACT or is_empty(value):
             return None
-        return self._alone(self._single, value)
-
-    def _alone(self, field: OutputField, value: str) -> Candidate:
+        if before:
+            lead = before.rpartition("\n")[2]
+            is_over = lead.endswith(_ENDS) or lead.startswith("#")
+            is_other = lead.endswith((":", "\uff1a")) and leads_in_no_answer(lead)
+            chosen = frozenset({meant(field, value)})
+            if (
+                not is_labelled(field)
+                or not is_over
+                or is_other
+                or self._afterwards.other_label(before, chosen)
+            ):
+                return None
         return Candidate(
             form=AnswerForm.WHOLE_TEXT,
             start=max(self.text.rfind(value), 0),
             end=len(self.text),
             values={field.name: value},
         )
-
-    def _last_block(self) -> Candidate | None:
-        """Return a last block that is a label, where no other label occurs."""
-        if self._single is None or not is_labelled(self._single):
-            return None
-        text = self.text.replace(BLANK, "").rstrip()
-        before, gap, last = text.rpartition("\n\n")
-        value, reading = plain_value(self._single, last.strip().lstrip("#").strip())
-        if not gap or reading is not Reading.EXACT or is_empty(value):
-            return None
-        lead = before.rstrip().rpartition("\n")[2]
-        is_sentence = lead.endswith(
-            (".", "!", ":", "*", "|", ")", "\uff1a", "\u3002", *"0123456789")
-        ) or lead.startswith("#")
-        if not is_sentence or (lead.endswith((":", "\uff1a")) and leads_in_no_answer(lead)):
-            return None
-        chosen = frozenset({meant(self._single, value)})
-        if self._afterwards.other_label(before, chosen):
-            return None
-        return self._alone(self._single, value)
 
     # --- afterwards
 

@@ -93,9 +93,13 @@ def _plain_list(bare: str) -> tuple[str, Reading]:
 
 
 def is_placeholder(field: OutputField | None, value: JsonValue) -> bool:
-    """Whether a value is still to be filled in: `...`, `<name of the queue>`, `[one line]`."""
-    if not isinstance(value, str) or (field and fold(value) in labels_of(field)):
+    """Whether a value is still to be filled in: `...`, `<name>`, `[one line]`, `pay|deny`."""
+    labels = labels_of(field) if field else frozenset[str]()
+    if not isinstance(value, str) or fold(value) in labels:
         return False
+    choices = value[:LONGEST_LABEL].split("|")
+    if len(choices) > 1 and labels.issuperset(map(fold, map(str.strip, choices))):
+        return True
     may_list = field is not None and field.type is FieldType.LIST
     return (_DOTS if may_list else _PLACEHOLDER).fullmatch(value.strip()) is not None
 
