@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from drafting_model import BRIEF, EXCLUDED, SOP, DraftingModel, decided
+from drafting_model import EXCLUDED, SOP, WITH_MODEL, DraftingModel
+from reading_drafts import read_all, truth
 
 from pytest_sopbench._audit.audit import audit
 from pytest_sopbench._drafting.reviewing import rows_to_read
@@ -20,52 +21,6 @@ from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.cli import main
 
 Drafts = Callable[..., Result]
-WITH_MODEL = ("--from", "brief.md", "--model", "openai/gpt-x")
-
-
-@pytest.fixture(scope="session")
-def drafted_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with a draft that nobody has read; made once, and copied."""
-    project = tmp_path_factory.mktemp("project")
-    with pytest.MonkeyPatch.context() as patch, DraftingModel() as model:
-        patch.setenv("OPENAI_BASE_URL", model.url)
-        patch.setenv("OPENAI_API_KEY", "sk-of-nobody")
-        patch.chdir(project)
-        Path("brief.md").write_text(BRIEF, "utf-8")
-        command = ["new", "refunds", *WITH_MODEL]
-        result = CliRunner().invoke(main, command, catch_exceptions=False)
-        Path("said.txt").write_text(result.output, "utf-8")
-        assert 0 == result.exit_code, result.output
-    return project
-
-
-@pytest.fixture
-def draft(drafted_once: Path, tmp_path: Path, drafts: Drafts) -> Drafts:
-    """The draft in this test's project, and the command about it; no model can be asked."""
-    shutil.copytree(drafted_once, tmp_path, dirs_exist_ok=True)
-    return drafts
-
-
-def truth(folder: Path) -> dict[str, str]:
-    """What a careful reader of the procedure decides, by task."""
-    domain = load_domain(folder)
-    return {
-        task.id: decided(
-            dict(task.inputs), None if task.results["price"] is None else dict(task.results)
-        )
-        for task in domain.tasks
-    }
-
-
-def read_all(folder: Path, *, but: str = "") -> str:
-    """What a reader types who has the procedure right on each of thirty rows, but for one label."""
-    right = truth(folder)
-    typed = ["Ann", "y"]
-    for task in rows_to_read(load_domain(folder)):
-        typed.append(right[task.id])
-        if right[task.id] == but:
-            typed[-1:] = ["voucher", "me"]
-    return "\n".join(typed) + "\n"
 
 
 def test_a_draft_has_forty_rows_with_the_labels_that_the_procedure_gives(
@@ -130,7 +85,8 @@ def test_a_run_that_was_killed_goes_on_where_it_stood_and_pays_nothing_twice(
     assert 0 == second.exit_code
     assert "25 answered by recordings" in second.stdout
     assert len({*paid}) == len(paid)
-    assert 5 + 2 * len(load_domain(folder).task_ids) == len(paid)
+    claims = sum((task.results["days_late"] or 0) >= 15 for task in load_domain(folder).tasks)
+    assert 5 + 2 * len(load_domain(folder).task_ids) + claims == len(paid)
 
 
 def test_a_file_that_a_person_has_edited_is_kept_and_what_rests_on_it_is_done_again(

@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import copyfile
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import SopbenchError
 
 LIMITS: Final = Limits(total=300.0)
+_OF_ROWS: Final = frozenset({"data.csv", "expected_calls.jsonl", "policy.py"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +30,7 @@ class Ran:
         answer: its answer, or nothing where it failed.
         error: why it failed.
         lines: the lines of its source that it came to.
+        calls: the calls that it made, by name and arguments.
         sides: by the number of a condition whether it held, did not, and whether both sides of its
             comparison were equal.
     """
@@ -35,6 +38,7 @@ class Ran:
     answer: Mapping[str, JsonValue] | None
     error: str = ""
     lines: frozenset[int] = frozenset()
+    calls: tuple[tuple[str, Mapping[str, JsonValue]], ...] = ()
     sides: Mapping[int, frozenset[str]]
 
     @property
@@ -47,10 +51,14 @@ class Ran:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Texts:
-    """What a domain is made of beside rows and policy."""
+    """What a domain is made of beside rows and policy.
+
+    With a `folder` everything else is as it is there; without one it follows from the shape.
+    """
 
     sop: str
     shape: Shape
+    folder: Path | None = None
 
 
 def run_policy(texts: Texts, source: str, rows: Sequence[Row]) -> list[Ran]:
@@ -85,6 +93,7 @@ def _ran(run: Mapping[str, Any], covered: Mapping[str, Any], shape: Shape) -> Ra
         answer=None if error else run["answer"],
         error=error,
         lines=frozenset(map(int, covered.get("lines", ()))),
+        calls=tuple((name, arguments) for name, arguments in run["calls"]),
         sides={
             int(number): frozenset(map(str, sides))
             for number, sides in covered.get("seen", {}).items()
@@ -107,15 +116,24 @@ def _domain(texts: Texts, source: str, rows: Sequence[Row]) -> Generator[Domain]
     with TemporaryDirectory(prefix="sopbench-draft-") as name:
         folder = Path(name) / "draft"
         folder.mkdir()
-        files = {
-            "sop.md": texts.sop,
-            "toolspecs.json": texts.shape.tool_specs(),
-            "metadata.json": texts.shape.metadata("draft", "", ""),
-            "data.csv": texts.shape.data(placed),
-            "policy.py": source,
-        }
-        if texts.shape.writers:
-            files["world.json"] = texts.shape.world()
+        files = {"data.csv": texts.shape.data(placed), "policy.py": source}
+        if texts.folder is not None:
+            copy_files(texts.folder, folder)
+        else:
+            files |= {
+                "sop.md": texts.sop,
+                "toolspecs.json": texts.shape.tool_specs(),
+                "metadata.json": texts.shape.metadata("draft", "", ""),
+            }
+            if texts.shape.writers:
+                files["world.json"] = texts.shape.world()
         for file, text in files.items():
             (folder / file).write_text(text, encoding="utf-8", newline="")
         yield load_domain(folder)
+
+
+def copy_files(folder: Path, to: Path) -> None:
+    """Copy what decides about rows, but no rows, and no calls that are expected on them."""
+    for path in folder.iterdir():
+        if path.is_file() and path.name not in _OF_ROWS and not path.name.startswith("test_"):
+            copyfile(path, to / path.name)

@@ -35,7 +35,8 @@ Row = Mapping[str, JsonValue]
 class Column:
     """One fact of a case, and the values that it can have.
 
-    `low`, `high` and `step` are of numbers, and of dates as days since year 1.
+    `low`, `high` and `step` are of numbers, and of dates as days since year 1. Keys count on from
+    `first`, in `width` digits.
     """
 
     name: str
@@ -46,6 +47,8 @@ class Column:
     high: Decimal = Decimal(0)
     step: Decimal = Decimal(1)
     prefix: str = ""
+    first: int = 10_001
+    width: int = 0
 
     @property
     def is_ordered(self) -> bool:
@@ -86,6 +89,7 @@ class Shape:
     inputs: tuple[str, ...]
     tools: tuple[Tool, ...]
     distractors: tuple[str, ...] = ()
+    id_column: str = ID
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -169,11 +173,17 @@ class Shape:
 
     def data(self, rows: Sequence[Row]) -> str:
         """Return `data.csv`: the rows with their ids and labels."""
-        names = [ID, *(one.name for one in self.columns), *self.output_names]
+        names = [self.id_column, *(one.name for one in self.columns), *self.output_names]
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows([[_cell(row.get(name)) for name in names] for row in rows])
+        csv.writer(text, lineterminator="\n").writerow(names)
+        return text.getvalue() + self.lines(rows, names)
+
+    def lines(self, rows: Sequence[Row], names: Sequence[str], ending: str = "\n") -> str:
+        """Return rows as they stand under these headers."""
+        text = io.StringIO()
+        keys = [ID if name == self.id_column else name for name in names]
+        writer = csv.writer(text, lineterminator=ending)
+        writer.writerows([[_cell(row.get(key)) for key in keys] for row in rows])
         return text.getvalue()
 
     def interface(self) -> str:

@@ -31,15 +31,16 @@ from pytest_sopbench._drafting.cards import (
     SOLVER,
     Card,
     chosen,
-    contradicted,
     keep_cards,
     policy_cards,
     read_cards,
+    settled_pairs,
 )
-from pytest_sopbench._drafting.cases import baselines, choose, try_out
+from pytest_sopbench._drafting.cases import TASKS, baselines, choose, try_out
+from pytest_sopbench._drafting.existing import rows_of
 from pytest_sopbench._drafting.policies import checked_policy, write_policy
-from pytest_sopbench._drafting.running import Texts, run_policy
-from pytest_sopbench._drafting.shape import ID, Shape, read_shape
+from pytest_sopbench._drafting.running import Ran, Texts, run_policy
+from pytest_sopbench._drafting.shape import Shape, read_shape
 from pytest_sopbench._drafting.solving import Solved, solve, solver_cards
 from pytest_sopbench._loading.drafted import DRAFTING
 from pytest_sopbench._loading.load import load_domain
@@ -60,6 +61,10 @@ WORLD: Final = "world.json"
 METADATA: Final = "metadata.json"
 SOLVED: Final = f"{DRAFTING}/solver.json"
 _BOOK: Final = f"{DRAFTING}/stages.json"
+_ROWS: Final = "rows"
+"""The key of the book that says how many rows a domain has that has grown."""
+
+_CASES: Final = "4 cases"
 _FEWEST_CLAUSES: Final = 3
 _TITLE: Final = 80
 
@@ -208,7 +213,7 @@ class Draft:
         """Run both policies on generated rows, keep where they differ, and label the others."""
         cards = read_cards(self.folder / DRAFTING)
         # A reference policy that a person has edited takes the place of the first one.
-        own = POLICY if self._is_edited("4 cases", POLICY) else POLICY_A
+        own = POLICY if self._is_edited(_CASES, POLICY) else POLICY_A
         decided = [one for one in cards if one.about == POLICIES and one.decision]
         decisions = json.dumps(sorted([one.key, one.decision] for one in decided))
 
@@ -218,7 +223,7 @@ class Draft:
 
         reads = [SOP, TOOLS, own, POLICY_B]
         writes = [SPECS, POLICY, DATA, *((WORLD,) if texts.shape.writers else ()), METADATA]
-        self._stage("4 cases", reads, make, writes, also=decisions)
+        self._stage(_CASES, reads, make, writes, also=decisions)
 
     def _made_cases(
         self, texts: Texts, sources: tuple[str, str], *, fixed: str
@@ -228,18 +233,15 @@ class Draft:
         cards = keep_cards(self.folder / DRAFTING, POLICIES, found)
         which = fixed or chosen(cards)
         source = sources[0] if which == "a" else sources[1]
-        against = {one.key for one in contradicted(cards)}
-        settled = {
-            (one.readings["a"], one.readings["b"])
-            for one in cards
-            if one.about == POLICIES and one.decision == which and one.key not in against
-        }
+        settled = settled_pairs(cards, which)
 
         def is_usable(at: int) -> bool:
             pair = tried.a[at].told, tried.b[at].told
             return pair[0] == pair[1] or pair in settled
 
-        picked = choose(texts, tried, source, is_usable, which=which)
+        # A domain that has grown is not made smaller again.
+        count = int(self._book.get(_ROWS, TASKS))
+        picked = choose(texts, tried, source, is_usable, which=which, count=count)
         if not picked.rows:
             msg = "the two policies agree on no case, so there is nothing to label"
             raise SopbenchError(msg, hint=f"read {DRAFTING}/cards.json, and correct {SOP}")
@@ -258,27 +260,34 @@ class Draft:
     def _solve(self) -> None:
         def make() -> Mapping[str, str]:
             client = Recorded(recordings=self.recordings, model=self.models[1], stage="5 solver")
-            solved = solve(load_domain(self.folder), client)
+            domain = load_domain(self.folder)
+            solved = solve(domain, client, self._runs(domain), self._solved())
             return {SOLVED: json.dumps([asdict(one) for one in solved], indent=1) + "\n"}
 
-        self._stage("5 solver", [SOP, SPECS, METADATA, DATA], make, [SOLVED])
+        self._stage("5 solver", [SOP, SPECS, METADATA, POLICY, DATA], make, [SOLVED])
         domain = load_domain(self.folder)
-        solved = [Solved(**one) for one in json.loads(self._text(SOLVED))]
+        solved = self._solved()
         agreeing = sum(one.agrees for one in solved)
         self.say(f"  the solver agrees with {agreeing} of {len(solved)} labels")
         # Where a label follows from is asked of the policy once more, if anybody asks.
         lines: Mapping[str, frozenset[int]] = {}
         if agreeing < len(solved):
-            lines = self._lines(domain)
+            lines = {name: one.lines for name, one in self._runs(domain).items()}
         found = solver_cards(domain, solved, self._text(POLICY), lines)
         keep_cards(self.folder / DRAFTING, SOLVER, found)
 
-    def _lines(self, domain: Domain) -> Mapping[str, frozenset[int]]:
-        """Return the lines of the policy that each task comes to."""
-        texts = Texts(sop=domain.sop, shape=self.shape())
-        rows = [{ID: one.id, **one.inputs, **one.results} for one in domain.tasks]
-        ran = run_policy(texts, self._text(POLICY), rows)
-        return {str(row[ID]): one.lines for row, one in zip(rows, ran, strict=True)}
+    def _solved(self) -> list[Solved]:
+        """Return what was solved so far; nothing of a file that cannot be read as such."""
+        try:
+            return [Solved(**one) for one in json.loads(self._text(SOLVED))]
+        except (LoadingError, ValueError, TypeError):
+            return []
+
+    def _runs(self, domain: Domain) -> Mapping[str, Ran]:
+        """Return what the policy does on each task."""
+        texts = Texts(sop=domain.sop, shape=self.shape(), folder=self.folder)
+        ran = run_policy(texts, self._text(POLICY), rows_of(domain))
+        return dict(zip(domain.task_ids, ran, strict=True))
 
     # What was done before, and by whom.
 
@@ -317,8 +326,26 @@ class Draft:
 
     def _is_edited(self, stage: str, file: str) -> bool:
         """Whether a file is there that this stage has not written so."""
-        wrote = self._book.get(stage, {}).get("wrote", {}).get(file)
-        return (self.folder / file).is_file() and _hash(self._text(file)) != wrote
+        told = self._book.get(stage, {})
+        wrote = {told.get("wrote", {}).get(file), told.get("next", {}).get(file)}
+        return (self.folder / file).is_file() and _hash(self._text(file)) not in wrote
+
+    def keep_rows(self, data: str, count: int) -> None:
+        """Write the rows of a domain that has grown; they stay a draft's own unless they were not.
+
+        Told before and after, so that rows of a run that is killed between do not pass for a
+        person's.
+        """
+        stage = self._book.setdefault(_CASES, {})
+        is_own = not self._is_edited(_CASES, DATA)
+        self._book[_ROWS] = count
+        if is_own:
+            stage["next"] = {DATA: _hash(data)}
+        self._keep_book()
+        self._write(DATA, data)
+        if is_own:
+            stage["wrote"] = {**stage.get("wrote", {}), **stage.pop("next")}
+            self._keep_book()
 
     def _policy(self, file: str, shape: Shape) -> str:
         try:
@@ -382,6 +409,18 @@ def _read_tools(text: str) -> Mapping[str, Any]:
     found = json_in(text)
     read_shape(found)
     return found
+
+
+def drafted_rows(folder: Path) -> Callable[[str, int], None]:
+    """Return what writes the rows of a draft that has grown."""
+    draft = Draft(
+        name=folder.name,
+        folder=folder,
+        models=("", ""),
+        complexity=Complexity(level=1),
+        say=lambda _: None,
+    )
+    return draft.keep_rows
 
 
 # What the result has of everything that was asked for.

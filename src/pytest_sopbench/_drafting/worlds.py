@@ -30,15 +30,31 @@ _MISSING: Final = 0.06
 _AT_A_CUT_OFF: Final = 0.6
 """Share of numbers that are drawn from both sides of the numbers of a policy."""
 
-_FIRST_KEY: Final = 10_001
 _PARTS: Final = 32
 
 
-class Worlds:
-    """Draws rows of a shape; the same sources and seed draw the same rows."""
+def key_of(column: Column, number: int) -> str:
+    """Return the key of the record with this number, counted from the first one."""
+    return f"{column.prefix}{column.first + number:0{column.width}}"
 
-    def __init__(self, shape: Shape, sources: Iterable[str], seed: int = 0) -> None:
+
+def content_of(shape: Shape, row: Row) -> str:
+    """Return the same text for rows that differ in keys and ids alone."""
+    return json.dumps([row.get(one.name) for one in shape.columns if one.type != KEY])
+
+
+class Worlds:
+    """Draws rows of a shape; the same sources and seed draw the same rows.
+
+    Where there are `bases`, a row is one of them with a few columns exchanged: nobody has said
+    which values may stand beside one another.
+    """
+
+    def __init__(
+        self, shape: Shape, sources: Iterable[str], seed: int = 0, bases: Sequence[Row] = ()
+    ) -> None:
         self.shape = shape
+        self._bases = bases
         self._random = Random(seed)  # noqa: S311 - nothing secret
         numbers = sorted({number for source in sources for number in every_number(source)})
         self._pools = {one.name: self._pool(one, numbers) for one in shape.columns}
@@ -46,7 +62,10 @@ class Worlds:
 
     def draw(self, count: int) -> list[dict[str, JsonValue]]:
         """Draw rows of which each column is as likely to be one as another."""
-        return [self._row() for _ in range(count)]
+        if not self._bases:
+            return [self._row() for _ in range(count)]
+        bases = (self._random.choice(self._bases) for _ in range(count))
+        return [row for base in bases for row in self.near(base, 1)]
 
     def around(self, row: Row) -> Iterator[dict[str, JsonValue]]:
         """Yield the row with one column exchanged, for each column and each value of its pool."""
@@ -93,7 +112,7 @@ class Worlds:
         """Give a row keys of its own, so that no two cases share a record."""
         self._drawn += 1
         keys = {
-            one.name: f"{one.prefix}{_FIRST_KEY + self._drawn}"
+            one.name: key_of(one, self._drawn)
             for one in self.shape.columns
             if one.type == KEY and row.get(one.name) is not None
         }
