@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from drafting_model import EXCLUDED, SOP, WITH_MODEL, DraftingModel
+from drafting_model import EXCLUDED, OUTLINE, SOP, WITH_MODEL, DraftingModel
 from reading_drafts import read_all, truth
 
 from pytest_sopbench._audit.audit import audit
@@ -68,6 +68,39 @@ def test_what_was_asked_once_replays_without_a_key(
     assert 0 == result.exit_code, result.output
     assert "0 requests asked" in result.stdout
     assert before == (folder / "data.csv").read_bytes()
+
+
+def test_what_the_project_masks_is_in_no_recording_and_a_replay_needs_neither_it_nor_a_key(
+    model: DraftingModel, drafts: Drafts, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret, known_form = "tulip-77-harbour", "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+    Path("pyproject.toml").write_text(
+        '[tool.pytest.ini_options]\nsop_redact = ["env:DESK_PASSWORD"]\n', "utf-8"
+    )
+    monkeypatch.setenv("DESK_PASSWORD", secret)
+    with Path("brief.md").open("a", encoding="utf-8") as stream:
+        stream.write(f"The register opens with {secret}, and the archive with {known_form}.\n")
+    # A model repeats what it has read, in two of its replies.
+    model.writer.outline = json.dumps({**OUTLINE, "scope": f"Opened with {secret}."})
+    model.writer.sop = SOP.replace("This procedure", f"With {known_form} this procedure")
+    first = drafts(*WITH_MODEL)
+    kept = "".join(
+        one.read_text("utf-8") for one in sorted((folder / "drafting" / "recordings").iterdir())
+    )
+    monkeypatch.delenv("DESK_PASSWORD")
+    monkeypatch.delenv("OPENAI_API_KEY")
+    for name in ("drafting/outline.json", "sop.md", "drafting/policy_a.py", "drafting/solver.json"):
+        (folder / name).unlink()
+
+    again = drafts("--model", "openai/gpt-x")
+
+    assert 0 == first.exit_code, first.output
+    assert secret in model.bodies[0]["messages"][1]["content"]
+    assert secret not in kept
+    assert known_form not in kept
+    assert "***" in (folder / "sop.md").read_text("utf-8")
+    assert 0 == again.exit_code, again.output
+    assert "0 requests asked" in again.stdout
 
 
 def test_a_run_that_was_killed_goes_on_where_it_stood_and_pays_nothing_twice(

@@ -12,7 +12,15 @@ from typing import Any, cast
 
 import click
 
-from pytest_sopbench._cli.app import FAILS, known_mask, project, refuse, say, tell
+from pytest_sopbench._cli.app import (
+    FAILS,
+    known_mask,
+    project,
+    project_redaction,
+    refuse,
+    say,
+    tell,
+)
 from pytest_sopbench._cli.found_domains import domain_folders
 from pytest_sopbench._cli.judging import project_prices
 from pytest_sopbench._core.model.task import OutputField, Task
@@ -83,6 +91,7 @@ def draft(  # noqa: PLR0913 - what the user gave
         complexity=Complexity(level=complexity or PRESET),
         say=say,
         go_on=lambda: not asks or click.confirm(_outline_read(place.folder), default=True),
+        redaction=project_redaction(),
     )
     if not is_draft(place.folder):
         made.begin(brief, own)

@@ -17,6 +17,7 @@ from typing import Any, Final
 from pytest_sopbench._audit.observing.covering import conditions_of
 from pytest_sopbench._audit.sop_text import SopText
 from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._drafting.asking import (
     Question,
     Recorded,
@@ -98,6 +99,7 @@ class Draft:
         complexity: what the outline is asked for.
         say: is told what happens.
         go_on: is asked after the outline whether to go on.
+        redaction: takes secrets out of prompts and replies that are kept.
     """
 
     name: str
@@ -106,11 +108,13 @@ class Draft:
     complexity: Complexity
     say: Callable[[str], None]
     go_on: Callable[[], bool] = lambda: True
+    redaction: Redaction = field(default_factory=Redaction)
     recordings: Recordings = field(init=False)
     _book: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.recordings = Recordings(folder=self.folder / DRAFTING / "recordings")
+        folder = self.folder / DRAFTING / "recordings"
+        self.recordings = Recordings(folder=folder, redaction=self.redaction)
         self._book = _read_book(self.folder / _BOOK)
 
     def begin(self, brief: str, sop: str | None) -> None:
