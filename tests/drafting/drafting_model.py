@@ -177,6 +177,7 @@ class DraftingModel(ThreadingHTTPServer):
         self.bodies: list[dict[str, Any]] = []
         self.lock = threading.Lock()
         self.most_solved = 10_000
+        self.most = 10_000
 
     @property
     def url(self) -> str:
@@ -195,7 +196,8 @@ class DraftingModel(ThreadingHTTPServer):
         stage = stage_of(body)
         with self.lock:
             times = self.asked[stage]
-            if stage == "solver" and times >= self.most_solved:
+            is_solved = stage == "solver" and times >= self.most_solved
+            if is_solved or len(self.bodies) >= self.most:
                 return None
             self.asked[stage] += 1
             self.bodies.append(body)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from drafting_model import decided
 
+from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._drafting.reviewing import rows_to_read
 from pytest_sopbench._loading.load import load_domain
+
+
+def claims_of(tasks: Iterable[Task]) -> int:
+    """How many of these tasks need a claim with the carrier: one request more to the solver."""
+    return sum(int(str(task.results["days_late"] or 0)) >= 15 for task in tasks)
 
 
 def truth(folder: Path) -> dict[str, str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from drafting_model import EXCLUDED, OUTLINE, SOP, WITH_MODEL, DraftingModel
-from reading_drafts import read_all, truth
+from reading_drafts import claims_of, read_all, truth
 
 from pytest_sopbench._audit.audit import audit
 from pytest_sopbench._drafting.reviewing import rows_to_read
@@ -118,8 +118,26 @@ def test_a_run_that_was_killed_goes_on_where_it_stood_and_pays_nothing_twice(
     assert 0 == second.exit_code
     assert "25 answered by recordings" in second.stdout
     assert len({*paid}) == len(paid)
-    claims = sum((task.results["days_late"] or 0) >= 15 for task in load_domain(folder).tasks)
-    assert 5 + 2 * len(load_domain(folder).task_ids) + claims == len(paid)
+    tasks = load_domain(folder).tasks
+    assert 5 + 2 * len(tasks) + claims_of(tasks) == len(paid)
+
+
+def test_a_run_that_ends_in_each_stage_comes_to_the_same_domain_and_pays_nothing_twice(
+    model: DraftingModel, drafts: Drafts, folder: Path, drafted_once: Path
+) -> None:
+    """The model answers so many requests in all, and then no more."""
+    for model.most in (0, 1, 2, 3, 4, 5, 40):
+        drafts(*WITH_MODEL)
+    model.most = 10_000
+
+    result = drafts("--model", "openai/gpt-x")
+
+    paid = [json.dumps(one, sort_keys=True) for one in model.bodies]
+    at_once = drafted_once / "domains" / "refunds"
+    assert 0 == result.exit_code, result.output
+    assert len({*paid}) == len(paid)
+    for name in ("sop.md", "data.csv", "policy.py", "drafting/solver.json"):
+        assert (at_once / name).read_bytes() == (folder / name).read_bytes()
 
 
 def test_a_file_that_a_person_has_edited_is_kept_and_what_rests_on_it_is_done_again(

@@ -25,6 +25,7 @@ from pytest_sopbench._cli.found_domains import domain_folders
 from pytest_sopbench._cli.judging import project_prices
 from pytest_sopbench._core.model.task import OutputField, Task
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._drafting.baselines import Measured, measure
 from pytest_sopbench._drafting.cards import CHOICES, Card
 from pytest_sopbench._drafting.costs import estimate, spent_lines
 from pytest_sopbench._drafting.growing import grow, write_grown
@@ -40,8 +41,8 @@ from pytest_sopbench._drafting.stages import (
     BRIEF,
     Complexity,
     Draft,
+    begun_complexity,
     drafted_rows,
-    guessing,
     measured,
     open_cards,
 )
@@ -88,7 +89,7 @@ def draft(  # noqa: PLR0913 - what the user gave
         name=place.name,
         folder=place.folder,
         models=pair,
-        complexity=Complexity(level=complexity or PRESET),
+        complexity=Complexity(level=complexity or begun_complexity(place.folder) or PRESET),
         say=say,
         go_on=lambda: not asks or click.confirm(_outline_read(place.folder), default=True),
         redaction=project_redaction(),
@@ -135,10 +136,12 @@ def _say_spent(made: Draft) -> None:
 
 def _say_result(made: Draft, place: Place) -> None:
     say("")
-    for line in labelled("measured", measured(made)):
+    first, *others = measured(made)
+    for line in labelled("measured", first):
         say(line)
-    for name, share in guessing(made).items():
-        say(f"  the most frequent label of {name} is right on {100 * share:.0f} % of the rows")
+    for line in others:
+        say(f"  {line}")
+    _say_measured(measure(made.folder))
     for line in to_do_lines(made.folder):
         say(line)
     say("")
@@ -232,8 +235,21 @@ def _check(folder: Path, *, has_policy: bool) -> None:
     found, errors, survivors = checked(folder, has_policy=has_policy)
     for line in (*found.facts, *survivors):
         say(line)
-    if errors:
-        _end([f"the audit has errors: {one}" for one in errors])
+    held = measure(folder)
+    _say_measured(held)
+    points = [f"the audit has errors: {one}" for one in errors]
+    if points := [*points, *held.unwritten]:
+        _end(points)
+
+
+def _say_measured(held: Measured) -> None:
+    """Say what agents come to that do not follow the procedure; those above chance first."""
+    for one in sorted(held.baselines, key=lambda one: one.is_near_chance):
+        say(f"  {'' if one.is_near_chance else 'above chance: '}{one.told}")
+    for line in held.unwritten:
+        say(f"  {line}")
+    if held.unknown:
+        say(known_mask()(f"  tools and writes are not measured: {held.unknown}"))
 
 
 def _decide_cards(going: Reviewing) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -13,6 +13,7 @@ from typing import Final
 from pytest_sopbench._audit.observing.covering import EQUAL, HELD, NOT_HELD, conditions_of
 from pytest_sopbench._audit.observing.mutants import Mutation
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._drafting.messy import weigh
 from pytest_sopbench._drafting.running import Ran, Texts, mutants, run_policy
 from pytest_sopbench._drafting.shape import ID, Row
 from pytest_sopbench._drafting.worlds import Worlds
@@ -44,17 +45,23 @@ class Tried:
 
 
 def try_out(
-    texts: Texts, sources: tuple[str, str], worlds: Worlds | None = None, known: Sequence[Row] = ()
+    texts: Texts,
+    sources: tuple[str, str],
+    worlds: Worlds | None = None,
+    known: Sequence[Row] = (),
+    messy: int = 0,
 ) -> Tried:
     """Draw rows, and search for those that come to what no row has come to yet.
 
     The search looks at the conditions of both policies: each is to hold and not to hold, and each
-    cut-off is to be met exactly. Rows that are `known` come first in what is returned.
+    cut-off is to be met exactly. Rows that are `known` come first in what is returned. So many
+    rows as are to be `messy` are drawn of irregular values alone.
     """
     worlds = worlds or Worlds(texts.shape, sources)
     rows = worlds.draw(_DRAWN)
     for row in rows[:2]:
         rows += worlds.around(row)
+    rows += worlds.messy(messy)
     found = run_both(texts, sources, [*known, *rows])
     for _ in range(_ROUNDS):
         more = [*_searched(worlds, found, sources)][: _MOST - len(found.rows) + len(known)]
@@ -142,6 +149,21 @@ def unreached_lines(runs: Sequence[Ran], source: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How many rows are wanted.
+
+    Attributes:
+        rows: so many, though the branches of a policy may need more.
+        messy: of them, as far as there are such cases.
+        is_limit: whether there may not be more rows.
+    """
+
+    rows: int = TASKS
+    messy: int = 0
+    is_limit: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
     """The rows of a draft with their labels, and what is worth knowing of them."""
 
@@ -156,7 +178,7 @@ def choose(
     is_usable: Callable[[int], bool],
     *,
     which: str,
-    count: int = TASKS,
+    size: Size,
 ) -> Chosen:
     """Choose rows on which the reference policy is not in doubt.
 
@@ -166,7 +188,7 @@ def choose(
         source: of the reference policy.
         is_usable: tells by its place whether both policies agree on a row, or people decided.
         which: whose runs label the rows: `a` or `b`.
-        count: how many rows, unless the branches of the policy need more.
+        size: how many rows are wanted.
     """
     runs = tried.a if which == "a" else tried.b
     places = [at for at, one in enumerate(runs) if one.answer is not None and is_usable(at)]
@@ -176,7 +198,9 @@ def choose(
     goals = [
         {*goals_of(runs[at], texts), *noticing(mutation, place)} for place, at in enumerate(pool)
     ]
-    picked = pick(goals, [label_of(runs[at]) for at in pool], count=count)
+    messy = {at for at, one in enumerate(weigh(texts, source, rows)) if one.is_messy}
+    labels = [label_of(runs[at]) for at in pool]
+    picked = pick(goals, labels, size, messy=messy)
     # A row keeps its id whatever else is picked, so that nobody answers it twice.
     named = [{**rows[at], ID: f"C-{str(rows[at][ID])[1:]}"} for at in picked]
     return Chosen(rows=named, notes=tuple(unreached_lines([runs[at] for at in places], source)))
@@ -214,9 +238,9 @@ def thinned(runs: Sequence[Ran], places: Sequence[int]) -> list[int]:
 def pick(
     goals: Sequence[Collection[Goal]],
     labels: Sequence[str],
+    size: Size,
     *,
-    count: int,
-    is_limit: bool = False,
+    messy: Collection[int] = (),
     known: Sequence[Collection[Goal]] = (),
 ) -> list[int]:
     """Pick rows until each goal has two, as far as there are, and then by the rarest label.
@@ -224,31 +248,26 @@ def pick(
     Args:
         goals: what each row is good for.
         labels: of the rows.
-        count: how many rows there are to be; goals may need more, unless it is the limit.
-        is_limit: whether it is.
+        size: how many rows are wanted.
+        messy: rows that are preferred until enough of them are there.
         known: what rows are good for that are there already.
     """
     wanted = Counter({goal: _TWICE for goals_of in goals for goal in goals_of})
     wanted.subtract(goal for goals_of in known for goal in goals_of if goal in wanted)
     picked = list[int]()
     left = {*range(len(goals))}
-    while left and not (is_limit and len(picked) >= count):
+    while left and not (size.is_limit and len(picked) >= size.rows):
         gains = {at: sum(wanted[goal] > 0 for goal in goals[at]) for at in left}
         held = Counter(labels[at] for at in picked)
-        # Of rows that help alike the one with the rarest label, and then the first.
-        best = max(sorted(left), key=lambda at: (gains[at], -held[labels[at]]))
-        if not gains[best]:
-            if len(picked) >= count:
-                break
-            best = min(sorted(left), key=lambda at: held[labels[at]])
+        lacks = sum(at in messy for at in picked) < size.messy
+        # Of rows that help alike a messy one, then the one with the rarest label, then the first.
+        best = max(
+            sorted(left), key=lambda at: (gains[at], lacks and at in messy, -held[labels[at]])
+        )
+        if not gains[best] and len(picked) >= size.rows:
+            break
         picked.append(best)
         left.discard(best)
         for goal in goals[best]:
             wanted[goal] -= 1
     return sorted(picked, key=lambda at: (at * 7919) % 10_007)
-
-
-def baselines(rows: Sequence[Row], names: Sequence[str]) -> Mapping[str, float]:
-    """Return by output field the share of its most frequent label: what guessing comes to."""
-    counts = {name: Counter(json.dumps(row[name]) for row in rows) for name in names}
-    return {name: max(one.values()) / len(rows) for name, one in counts.items() if one}

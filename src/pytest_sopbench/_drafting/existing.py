@@ -90,8 +90,8 @@ def _obstacles(domain: Domain) -> Iterator[str]:
         yield "its answers are documents"
     yield from _obstacles_of_worlds(domain)
     for tool in domain.lookups.values():
-        if tool.table or tool.check or tool.columns:
-            yield f"what {tool.name} serves is more than columns of the row"
+        if tool.table:
+            yield f"what {tool.name} serves are records beside the row"
     for one in domain.fields:
         if one.type.value not in _OUTPUTS:
             yield f"the output {one.name} is no label, no boolean and no number"
@@ -108,7 +108,7 @@ def _obstacles_of_worlds(domain: Domain) -> Iterator[str]:
 def _found(domain: Domain, rows: Sequence[Row]) -> Shape:
     served = {name: tool for tool in domain.lookups.values() for name in tool.returns}
     id_column, header = header_of(domain)
-    keys = {name for tool in domain.lookups.values() for name in tool.key}
+    keys = {tool.column_of(name) for tool in domain.lookups.values() for name in tool.key}
     inputs = [name for name in domain.input_columns if name != id_column]
     policy = domain.policy_file.read_text("utf-8-sig") if domain.policy_file else ""
     columns = [
@@ -118,8 +118,9 @@ def _found(domain: Domain, rows: Sequence[Row]) -> Shape:
     ]
     fresh = {one.name for one in columns if one.type == KEY} | {id_column}
     for tool in domain.lookups.values():
-        if tool.returns and fresh.isdisjoint(tool.key):
-            told = ", ".join(tool.key) or "nothing"
+        by = [tool.column_of(name) for name in tool.key]
+        if tool.returns and fresh.isdisjoint(by):
+            told = ", ".join(by) or "nothing"
             msg = (
                 f"{domain.folder}: no rows can be added: {tool.name} looks up by {told}, which is"
                 " no number of one record, so that a new row may contradict another"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from pytest_sopbench._drafting.cards import (
 )
 from pytest_sopbench._drafting.cases import (
     Goal,
+    Size,
     Tried,
     goals_of,
     label_of,
@@ -40,7 +40,15 @@ from pytest_sopbench._drafting.existing import (
     rows_of,
     shape_of,
 )
-from pytest_sopbench._drafting.running import Ran, Texts, copy_files, mutants, run_policy
+from pytest_sopbench._drafting.running import (
+    EXPECTED_CALLS,
+    Ran,
+    Texts,
+    call_lines,
+    copy_files,
+    mutants,
+    run_policy,
+)
 from pytest_sopbench._drafting.shape import ID, KEY, Row
 from pytest_sopbench._drafting.worlds import Worlds, content_of, key_of
 from pytest_sopbench._loading.drafted import DRAFTING
@@ -50,7 +58,6 @@ from pytest_sopbench.errors import SopbenchError
 
 _NEAR: Final = 6
 _AROUND: Final = 30
-EXPECTED_CALLS: Final = "expected_calls.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +121,7 @@ def grow(folder: Path, *, clause: str, count: int | None) -> Grown:
     picked = pick(
         goals[old:],
         [label_of(runs[at]) for at in pool],
-        count=count or 0,
-        is_limit=count is not None,
+        Size(rows=count or 0, is_limit=count is not None),
         known=goals[:old],
     )
     chosen = [tried.rows[pool[at]] for at in picked]
@@ -218,7 +224,8 @@ def _pool(
     pool = thinned(runs, places)
     every = [*range(len(known)), *pool]
     labelled = [{**tried.rows[at], **(runs[at].answer or {})} for at in every]
-    return pool, mutants(going.texts, going.source, labelled), every
+    calls = {str(tried.rows[at][ID]): runs[at].calls for at in every}
+    return pool, mutants(replace(going.texts, calls=calls), going.source, labelled), every
 
 
 def _wanted(goals: Collection[Goal], going: _Growing, mutation: Mutation) -> Collection[Goal]:
@@ -293,15 +300,18 @@ def _proved(
         copy_files(domain.folder, folder)
         (folder / "policy.py").write_text(going.source, "utf-8")
         (folder / "data.csv").write_bytes(grown.data)
+        if (domain.folder / EXPECTED_CALLS).is_file():
+            names = dict.fromkeys((*domain.task_ids, *grown.ids), ())
+            (folder / EXPECTED_CALLS).write_text(call_lines(names), "utf-8")
         whole = load_domain(folder)
         read = rows_of(whole)
         texts = replace(going.texts, folder=folder)
         ran = run_policy(texts, going.source, read)[-len(rows) :]
-    names = [ID, *(one.name for one in shape.columns)]
+    columns = [ID, *(one.name for one in shape.columns)]
     for row, found, one in zip(rows, read[-len(rows) :], ran, strict=True):
-        wanted = {name: row.get(name) for name in names}
+        wanted = {name: row.get(name) for name in columns}
         answer = {name: row[name] for name in shape.output_names}
-        if {name: found.get(name) for name in names} != wanted or one.answer != answer:
+        if {name: found.get(name) for name in columns} != wanted or one.answer != answer:
             msg = f"{domain.folder}: no rows can be added: {row[ID]} is read otherwise than tried"
             raise SopbenchError(msg, hint="write such rows by hand")
     return replace(grown, expected_calls=_calls(domain, grown.ids, ran))
@@ -313,18 +323,9 @@ def _calls(domain: Domain, ids: Sequence[str], runs: Sequence[Ran]) -> bytes | N
     if not path.is_file():
         return None
     before = path.read_bytes()
-    lines = [
-        json.dumps(
-            {
-                "task": name,
-                "calls": [{"name": tool, "arguments": given} for tool, given in one.calls],
-            },
-            ensure_ascii=False,
-        )
-        for name, one in zip(ids, runs, strict=True)
-    ]
     lead = b"" if before.endswith(b"\n") or not before else b"\n"
-    return before + lead + "".join(f"{one}\n" for one in lines).encode()
+    calls = {name: one.calls for name, one in zip(ids, runs, strict=True)}
+    return before + lead + call_lines(calls).encode()
 
 
 def write_grown(folder: Path, grown: Grown, keep: Callable[[str, int], None] | None) -> None:

@@ -36,7 +36,7 @@ class Column:
     """One fact of a case, and the values that it can have.
 
     `low`, `high` and `step` are of numbers, and of dates as days since year 1. Keys count on from
-    `first`, in `width` digits.
+    `first`, in `width` digits. `odd` are values as real records have them that are no usual ones.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Column:
     prefix: str = ""
     first: int = 10_001
     width: int = 0
+    odd: tuple[JsonValue, ...] = ()
 
     @property
     def is_ordered(self) -> bool:
@@ -61,6 +62,10 @@ class Column:
         if self.type == DATE:
             return date.fromordinal(int(held)).isoformat()
         return int(held) if held == int(held) else float(held)
+
+    def holds(self, number: Decimal) -> bool:
+        """Whether a number lies in the range."""
+        return self.low <= number <= self.high
 
     def number(self, value: JsonValue) -> Decimal:
         """Return the number that a value of this column stands for."""
@@ -171,9 +176,10 @@ class Shape:
         }
         return json.dumps({"tables": tables}, indent=2) + "\n"
 
-    def data(self, rows: Sequence[Row]) -> str:
-        """Return `data.csv`: the rows with their ids and labels."""
-        names = [self.id_column, *(one.name for one in self.columns), *self.output_names]
+    def data(self, rows: Sequence[Row], header: Sequence[str] = ()) -> str:
+        """Return `data.csv`: the rows with their ids and labels, under these headers or its own."""
+        own = [self.id_column, *(one.name for one in self.columns), *self.output_names]
+        names = header or own
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerow(names)
         return text.getvalue() + self.lines(rows, names)
@@ -234,7 +240,8 @@ def _cell(value: JsonValue) -> str:
 
 
 def _told(column: Column) -> str:
-    kind = {CHOICE: f"one of {json.dumps(column.values)}", KEY: "text", DATE: "ISO date"}
+    values = [*column.values, *(column.odd if column.type == CHOICE else ())]
+    kind = {CHOICE: f"one of {json.dumps(values)}", KEY: "text", DATE: "ISO date"}
     return f"{column.name}: {kind.get(column.type, column.type)} ({column.about or 'no remark'})"
 
 
@@ -284,6 +291,7 @@ def _read_column(told: Mapping[str, Any]) -> Column:
         high=Decimal(str(high)),
         step=Decimal(str(step)),
         prefix=str(told.get("prefix", "")),
+        odd=tuple(told.get("odd") or ()),
     )
 
 
@@ -331,6 +339,20 @@ def _of_column(column: Column) -> Iterator[str]:
         yield f"column {column.name!r}: 'low' has to be below 'high', and 'step' above 0"
     if column.type in {CHOICE, TEXT} and not column.values:
         yield f"column {column.name!r}: it has no values"
+    for value in column.odd:
+        if not _is_of(column, value):
+            yield f"column {column.name!r}: the odd value {value!r} is no {column.type}"
+
+
+def _is_of(column: Column, value: JsonValue) -> bool:
+    if column.type == NUMBER:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if column.type == DATE:
+        try:
+            return isinstance(value, str) and bool(date.fromisoformat(value))
+        except ValueError:
+            return False
+    return column.type in {CHOICE, TEXT} and isinstance(value, str) and bool(value)
 
 
 def _columns_of(tool: Tool) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ stands for the model's, and the stages after it read it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -37,8 +37,9 @@ from pytest_sopbench._drafting.cards import (
     read_cards,
     settled_pairs,
 )
-from pytest_sopbench._drafting.cases import TASKS, baselines, choose, try_out
+from pytest_sopbench._drafting.cases import TASKS, Size, choose, try_out
 from pytest_sopbench._drafting.existing import rows_of
+from pytest_sopbench._drafting.messy import told, weigh
 from pytest_sopbench._drafting.policies import checked_policy, write_policy
 from pytest_sopbench._drafting.running import Ran, Texts, run_policy
 from pytest_sopbench._drafting.shape import Shape, read_shape
@@ -66,6 +67,9 @@ _ROWS: Final = "rows"
 """The key of the book that says how many rows a domain has that has grown."""
 
 _CASES: Final = "4 cases"
+_LEVEL: Final = "complexity"
+_DRAWN_MESSY: Final = 40
+_MOST_MESSY: Final = 0.5
 _FEWEST_CLAUSES: Final = 3
 _TITLE: Final = 80
 
@@ -85,7 +89,14 @@ class Complexity:
             "tools": 1 + level // 2,
             "distractors": level // 3,
             "exceptions": level // 2,
+            "irregular": level,
+            "noise": level // 2,
         }
+
+    @property
+    def messy_share(self) -> float:
+        """The share of rows that are to have two irregularities or more that decide."""
+        return min(self.level / 10, _MOST_MESSY)
 
 
 @dataclass(kw_only=True)
@@ -119,10 +130,11 @@ class Draft:
 
     def begin(self, brief: str, sop: str | None) -> None:
         """Keep what the draft is made of; a procedure of the user's own is kept as it is."""
+        self._book[_LEVEL] = self.complexity.level
         if sop is not None:
             self._write(SOP, sop)
             self._book["own_sop"] = True
-            self._keep_book()
+        self._keep_book()
         # By this file a draft is known, so it comes last.
         self._write(BRIEF, brief)
 
@@ -232,7 +244,7 @@ class Draft:
     def _made_cases(
         self, texts: Texts, sources: tuple[str, str], *, fixed: str
     ) -> Mapping[str, str]:
-        tried = try_out(texts, sources)
+        tried = try_out(texts, sources, messy=_DRAWN_MESSY * self.complexity.level)
         found = policy_cards(tried.rows, tried.a, tried.b, sources)
         cards = keep_cards(self.folder / DRAFTING, POLICIES, found)
         which = fixed or chosen(cards)
@@ -245,7 +257,8 @@ class Draft:
 
         # A domain that has grown is not made smaller again.
         count = int(self._book.get(_ROWS, TASKS))
-        picked = choose(texts, tried, source, is_usable, which=which, count=count)
+        size = Size(rows=count, messy=round(self.complexity.messy_share * count))
+        picked = choose(texts, tried, source, is_usable, which=which, size=size)
         if not picked.rows:
             msg = "the two policies agree on no case, so there is nothing to label"
             raise SopbenchError(msg, hint=f"read {DRAFTING}/cards.json, and correct {SOP}")
@@ -415,6 +428,12 @@ def _read_tools(text: str) -> Mapping[str, Any]:
     return found
 
 
+def begun_complexity(folder: Path) -> int | None:
+    """Return the complexity with which a draft was begun; nothing where there is none."""
+    level = _read_book(folder / _BOOK).get(_LEVEL)
+    return level if isinstance(level, int) else None
+
+
 def drafted_rows(folder: Path) -> Callable[[str, int], None]:
     """Return what writes the rows of a draft that has grown."""
     draft = Draft(
@@ -430,7 +449,7 @@ def drafted_rows(folder: Path) -> Callable[[str, int], None]:
 # What the result has of everything that was asked for.
 
 
-def measured(draft: Draft) -> str:
+def measured(draft: Draft) -> Iterator[str]:
     """Say how complex the draft came out, beside what was asked for."""
     folder, shape, asked = draft.folder, draft.shape(), draft.complexity.values()
     clauses = [one for one in SopText((folder / SOP).read_text("utf-8")).clauses if one.number]
@@ -440,14 +459,13 @@ def measured(draft: Draft) -> str:
         "conditions": len(conditions_of(policy)),
         "tools": len(shape.tools) - len(shape.distractors),
         "distractors": len(shape.distractors),
+        "irregular": sum(len(one.odd) for one in shape.columns),
     }
-    return ", ".join(f"{count} {name} of about {asked[name]}" for name, count in got.items())
-
-
-def guessing(draft: Draft) -> Mapping[str, float]:
-    """Return by output field how often its most frequent label is right."""
-    domain = load_domain(draft.folder)
-    return baselines([dict(one.expected) for one in domain.tasks], draft.shape().output_names)
+    yield ", ".join(f"{count} {name} of about {asked[name]}" for name, count in got.items())
+    domain = load_domain(folder)
+    texts = Texts(sop=domain.sop, shape=shape, folder=folder)
+    weighed = weigh(texts, policy, rows_of(domain))
+    yield from told(shape, weighed, draft.complexity.messy_share)
 
 
 def open_cards(folder: Path) -> Sequence[Card]:
