@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from pytest_sopbench.cli import main
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from drafting_model import BRIEF, DraftingModel
+from drafting_model import BRIEF, WITH_MODEL, DraftingModel
 
 Drafts = Callable[..., Result]
 
@@ -42,3 +43,26 @@ def drafts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Drafts:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "domains" / "refunds"
+
+
+@pytest.fixture(scope="session")
+def drafted_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a draft that nobody has read; made once, and copied."""
+    project = tmp_path_factory.mktemp("project")
+    with pytest.MonkeyPatch.context() as patch, DraftingModel() as model:
+        patch.setenv("OPENAI_BASE_URL", model.url)
+        patch.setenv("OPENAI_API_KEY", "sk-of-nobody")
+        patch.chdir(project)
+        Path("brief.md").write_text(BRIEF, "utf-8")
+        command = ["new", "refunds", *WITH_MODEL]
+        result = CliRunner().invoke(main, command, catch_exceptions=False)
+        Path("said.txt").write_text(result.output, "utf-8")
+        assert 0 == result.exit_code, result.output
+    return project
+
+
+@pytest.fixture
+def draft(drafted_once: Path, tmp_path: Path, drafts: Drafts) -> Drafts:
+    """The draft in this test's project, and the command about it; no model can be asked."""
+    shutil.copytree(drafted_once, tmp_path, dirs_exist_ok=True)
+    return drafts

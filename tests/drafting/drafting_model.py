@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
+WITH_MODEL = ("--from", "brief.md", "--model", "openai/gpt-x")
+
 BRIEF = """# Refunds for late parcels
 
 The customer desk decides what a customer gets if a parcel came late.
@@ -133,6 +135,11 @@ def decided(case: dict[str, Any], order: dict[str, Any] | None) -> str:
     return "voucher" if order["price"] <= 80 else "refund"
 
 
+def claimed(case: dict[str, Any], order: dict[str, Any] | None) -> str:
+    """The order for which a careful reader opens a claim; none where there is nothing to claim."""
+    return str(case["order_id"]) if order is not None and order["days_late"] >= 15 else ""
+
+
 @dataclass
 class Writer:
     """What the model writes at each stage; a test puts errors in place of it."""
@@ -143,6 +150,7 @@ class Writer:
     policy_a: Any = POLICY
     policy_b: Any = OTHER_POLICY
     solves: Callable[[dict[str, Any], dict[str, Any] | None], str] = decided
+    claims: Callable[[dict[str, Any], dict[str, Any] | None], str] = claimed
 
     def said(self, stage: str, times: int) -> dict[str, Any]:
         """Return the choice of a reply; a list is one reply after the other."""
@@ -169,6 +177,7 @@ class DraftingModel(ThreadingHTTPServer):
         self.bodies: list[dict[str, Any]] = []
         self.lock = threading.Lock()
         self.most_solved = 10_000
+        self.most = 10_000
 
     @property
     def url(self) -> str:
@@ -187,7 +196,8 @@ class DraftingModel(ThreadingHTTPServer):
         stage = stage_of(body)
         with self.lock:
             times = self.asked[stage]
-            if stage == "solver" and times >= self.most_solved:
+            is_solved = stage == "solver" and times >= self.most_solved
+            if is_solved or len(self.bodies) >= self.most:
                 return None
             self.asked[stage] += 1
             self.bodies.append(body)
@@ -209,24 +219,26 @@ def stage_of(body: dict[str, Any]) -> str:
 
 
 def solved(body: dict[str, Any], writer: Writer) -> dict[str, Any]:
-    """Look the order up first, and then answer."""
+    """Look the order up first, open a claim where one is due, and then answer."""
     case = case_in(body)
     results = [one for one in body["messages"] if one["role"] == "tool"]
     if not results:
-        call = {
-            "id": "call_1",
-            "type": "function",
-            "function": {
-                "name": "get_order",
-                "arguments": json.dumps({"order_id": case["order_id"]}),
-            },
-        }
-        message = {"role": "assistant", "content": None, "tool_calls": [call]}
-        return {"message": message, "finish_reason": "tool_calls"}
+        return calling("get_order", case["order_id"])
     told = json.loads(results[0]["content"])
     order = told.get("result", told) if "error" not in told else None
+    claim = writer.claims(case, order)
+    if claim and len(results) == 1:
+        return calling("open_claim", claim)
     text = json.dumps({"decision": writer.solves(case, order)})
     return {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+
+
+def calling(tool: str, order_id: str) -> dict[str, Any]:
+    """The choice of a reply that calls a tool about an order."""
+    function = {"name": tool, "arguments": json.dumps({"order_id": order_id})}
+    call = {"id": f"call_{tool}", "type": "function", "function": function}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    return {"message": message, "finish_reason": "tool_calls"}
 
 
 def case_in(body: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from drafting_model import BRIEF, EXCLUDED, SOP, DraftingModel, decided
+from drafting_model import EXCLUDED, OUTLINE, SOP, WITH_MODEL, DraftingModel
+from reading_drafts import claims_of, read_all, truth
 
 from pytest_sopbench._audit.audit import audit
 from pytest_sopbench._drafting.reviewing import rows_to_read
@@ -20,52 +21,6 @@ from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.cli import main
 
 Drafts = Callable[..., Result]
-WITH_MODEL = ("--from", "brief.md", "--model", "openai/gpt-x")
-
-
-@pytest.fixture(scope="session")
-def drafted_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with a draft that nobody has read; made once, and copied."""
-    project = tmp_path_factory.mktemp("project")
-    with pytest.MonkeyPatch.context() as patch, DraftingModel() as model:
-        patch.setenv("OPENAI_BASE_URL", model.url)
-        patch.setenv("OPENAI_API_KEY", "sk-of-nobody")
-        patch.chdir(project)
-        Path("brief.md").write_text(BRIEF, "utf-8")
-        command = ["new", "refunds", *WITH_MODEL]
-        result = CliRunner().invoke(main, command, catch_exceptions=False)
-        Path("said.txt").write_text(result.output, "utf-8")
-        assert 0 == result.exit_code, result.output
-    return project
-
-
-@pytest.fixture
-def draft(drafted_once: Path, tmp_path: Path, drafts: Drafts) -> Drafts:
-    """The draft in this test's project, and the command about it; no model can be asked."""
-    shutil.copytree(drafted_once, tmp_path, dirs_exist_ok=True)
-    return drafts
-
-
-def truth(folder: Path) -> dict[str, str]:
-    """What a careful reader of the procedure decides, by task."""
-    domain = load_domain(folder)
-    return {
-        task.id: decided(
-            dict(task.inputs), None if task.results["price"] is None else dict(task.results)
-        )
-        for task in domain.tasks
-    }
-
-
-def read_all(folder: Path, *, but: str = "") -> str:
-    """What a reader types who has the procedure right on each of thirty rows, but for one label."""
-    right = truth(folder)
-    typed = ["Ann", "y"]
-    for task in rows_to_read(load_domain(folder)):
-        typed.append(right[task.id])
-        if right[task.id] == but:
-            typed[-1:] = ["voucher", "me"]
-    return "\n".join(typed) + "\n"
 
 
 def test_a_draft_has_forty_rows_with_the_labels_that_the_procedure_gives(
@@ -115,6 +70,39 @@ def test_what_was_asked_once_replays_without_a_key(
     assert before == (folder / "data.csv").read_bytes()
 
 
+def test_what_the_project_masks_is_in_no_recording_and_a_replay_needs_neither_it_nor_a_key(
+    model: DraftingModel, drafts: Drafts, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret, known_form = "tulip-77-harbour", "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+    Path("pyproject.toml").write_text(
+        '[tool.pytest.ini_options]\nsop_redact = ["env:DESK_PASSWORD"]\n', "utf-8"
+    )
+    monkeypatch.setenv("DESK_PASSWORD", secret)
+    with Path("brief.md").open("a", encoding="utf-8") as stream:
+        stream.write(f"The register opens with {secret}, and the archive with {known_form}.\n")
+    # A model repeats what it has read, in two of its replies.
+    model.writer.outline = json.dumps({**OUTLINE, "scope": f"Opened with {secret}."})
+    model.writer.sop = SOP.replace("This procedure", f"With {known_form} this procedure")
+    first = drafts(*WITH_MODEL)
+    kept = "".join(
+        one.read_text("utf-8") for one in sorted((folder / "drafting" / "recordings").iterdir())
+    )
+    monkeypatch.delenv("DESK_PASSWORD")
+    monkeypatch.delenv("OPENAI_API_KEY")
+    for name in ("drafting/outline.json", "sop.md", "drafting/policy_a.py", "drafting/solver.json"):
+        (folder / name).unlink()
+
+    again = drafts("--model", "openai/gpt-x")
+
+    assert 0 == first.exit_code, first.output
+    assert secret in model.bodies[0]["messages"][1]["content"]
+    assert secret not in kept
+    assert known_form not in kept
+    assert "***" in (folder / "sop.md").read_text("utf-8")
+    assert 0 == again.exit_code, again.output
+    assert "0 requests asked" in again.stdout
+
+
 def test_a_run_that_was_killed_goes_on_where_it_stood_and_pays_nothing_twice(
     model: DraftingModel, drafts: Drafts, folder: Path
 ) -> None:
@@ -130,7 +118,26 @@ def test_a_run_that_was_killed_goes_on_where_it_stood_and_pays_nothing_twice(
     assert 0 == second.exit_code
     assert "25 answered by recordings" in second.stdout
     assert len({*paid}) == len(paid)
-    assert 5 + 2 * len(load_domain(folder).task_ids) == len(paid)
+    tasks = load_domain(folder).tasks
+    assert 5 + 2 * len(tasks) + claims_of(tasks) == len(paid)
+
+
+def test_a_run_that_ends_in_each_stage_comes_to_the_same_domain_and_pays_nothing_twice(
+    model: DraftingModel, drafts: Drafts, folder: Path, drafted_once: Path
+) -> None:
+    """The model answers so many requests in all, and then no more."""
+    for model.most in (0, 1, 2, 3, 4, 5, 40):
+        drafts(*WITH_MODEL)
+    model.most = 10_000
+
+    result = drafts("--model", "openai/gpt-x")
+
+    paid = [json.dumps(one, sort_keys=True) for one in model.bodies]
+    at_once = drafted_once / "domains" / "refunds"
+    assert 0 == result.exit_code, result.output
+    assert len({*paid}) == len(paid)
+    for name in ("sop.md", "data.csv", "policy.py", "drafting/solver.json"):
+        assert (at_once / name).read_bytes() == (folder / name).read_bytes()
 
 
 def test_a_file_that_a_person_has_edited_is_kept_and_what_rests_on_it_is_done_again(

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import Result
 from drafting_model import (
     BRIEF,
@@ -18,12 +19,12 @@ from drafting_model import (
     POLICY,
     SOP,
     TOOLS,
+    WITH_MODEL,
     DraftingModel,
     decided,
 )
 
 Drafts = Callable[..., Result]
-WITH_MODEL = ("--from", "brief.md", "--model", "openai/gpt-x")
 
 
 def cards_of(folder: Path) -> list[dict[str, Any]]:
@@ -91,6 +92,29 @@ def test_two_policies_and_a_solver_that_err_alike_are_caught_by_nothing(
     assert [] == cards_of(folder)
     assert wrong
     assert {"refund"} == {one["decision"] for one in wrong}
+
+
+@pytest.mark.parametrize(
+    ("claim", "told"),
+    [
+        pytest.param("", "open_claim: one is missing", id="left out"),
+        pytest.param("O-1", "order_id is 'O-1'", id="another"),
+    ],
+)
+def test_a_solver_that_writes_otherwise_than_the_policy_becomes_a_card(
+    model: DraftingModel, drafts: Drafts, folder: Path, claim: str, told: str
+) -> None:
+    """A card catches it, though each answer is the label: what was written is compared as well."""
+    model.writer.claims = lambda _, order: claim if order and order["days_late"] >= 15 else ""
+
+    drafts(*WITH_MODEL)
+
+    cards = cards_of(folder)
+    late = [one for one in rows_of(folder) if int(one["days_late"] or 0) >= 15]
+    assert len(late) == len(cards) > 0
+    assert {("solver", "3.2")} == {(one["about"], one["clause"]) for one in cards}
+    assert all(told in one["readings"]["solver"] for one in cards)
+    assert {"decision refund"} == {one["readings"]["policy"] for one in cards}
 
 
 def test_a_tool_that_there_is_not_is_sent_back_and_then_ends_the_stage(

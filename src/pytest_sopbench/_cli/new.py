@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from pytest_sopbench._cli.app import project, say
+from pytest_sopbench._cli.app import project, refuse_beside, say
 from pytest_sopbench._cli.found_domains import search_paths
-from pytest_sopbench._cli.new_draft import PRESET, draft, is_draft, review
+from pytest_sopbench._cli.new_draft import PRESET, draft, grow_domain, is_draft, review
 from pytest_sopbench._cli.new_table import NONE, Wishes, checked, plan_of, table_options
 from pytest_sopbench._loading.finding import known_domains
 from pytest_sopbench._making.imported import Plan, domain_files, preview_lines
@@ -60,6 +60,15 @@ _SECONDS = 300.0
     metavar="N",
     help=f"How much a drafted procedure has of everything, 1 to 9 ({PRESET}).",
 )
+@click.option(
+    "--more",
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help="Add N rows to a domain with a policy, which labels them.",
+)
+@click.option(
+    "--for", "clause", metavar="CLAUSE", help='Add the rows that a clause lacks, as "clause 10.3".'
+)
 @click.option("--review", "is_review", is_flag=True, help="Read a domain: cards and thirty rows.")
 @click.option("--class", "domain_class", metavar="TEXT", help="The class of a scenario file.")
 @click.option("--to", metavar="FOLDER", help="Where NAME is made (the first of sop_paths).")
@@ -74,6 +83,8 @@ def new(  # noqa: PLR0913 - click gives each option
     domain_class: str | None,
     models: tuple[str, ...],
     complexity: int | None,
+    more: int | None,
+    clause: str | None,
     is_review: bool,
     to: str | None,
     yes: bool,
@@ -106,6 +117,10 @@ def new(  # noqa: PLR0913 - click gives each option
     policies and rows, whose labels come from running a policy. --sop is a procedure of your own,
     which stays as it is. The same command goes on where a draft stood. --review leads a person
     through it; until then no gate on it is held.
+
+    With --more or --for rows are added to a domain that is there and has a policy, without a
+    model. They are searched for by the conditions of the policy, and labelled by running it. Rows
+    that are there stay byte for byte. With --model as well the solver answers the new rows.
     """
     asks = sys.stdin.isatty() and sys.stdout.isatty() and not yes
     if name is None:
@@ -114,10 +129,18 @@ def new(  # noqa: PLR0913 - click gives each option
     if is_review:
         review(name, _folder(to) / name)
         return
+    grows = more is not None or clause is not None
+    if grows:
+        refuse_beside("--more and --for", {"--from": what, "--complexity": complexity})
+        place = _folder(to) / name
+        grow_domain(
+            name, place, clause=clause or "", count=more, has_model=bool(models), dry_run=dry_run
+        )
+    if grows and (dry_run or not models):
+        return
     if models or is_draft(_folder(to) / name):
-        place = _drafted_place(name, to)
         draft(
-            place,
+            _drafted_place(name, to),
             source,
             wishes.sop,
             models=models,
@@ -129,6 +152,24 @@ def new(  # noqa: PLR0913 - click gives each option
     if complexity is not None:
         msg = "--complexity is about a draft; give --model as well"
         raise click.UsageError(msg)
+    _make(
+        name, source, wishes, time_limit, domain_class, to=to, asks=asks, yes=yes, dry_run=dry_run
+    )
+
+
+def _make(  # noqa: PLR0913 - what the user gave
+    name: str,
+    source: Path | None,
+    wishes: Wishes,
+    time_limit: float | None,
+    domain_class: str | None,
+    *,
+    to: str | None,
+    asks: bool,
+    yes: bool,
+    dry_run: bool,
+) -> None:
+    """Make a domain without a model."""
     kind = recognise(source) if source is not None else None
     given = {
         Kind.TABLE: wishes.given(),

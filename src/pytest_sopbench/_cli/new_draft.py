@@ -12,13 +12,23 @@ from typing import Any, cast
 
 import click
 
-from pytest_sopbench._cli.app import FAILS, known_mask, refuse, say, tell
+from pytest_sopbench._cli.app import (
+    FAILS,
+    known_mask,
+    project,
+    project_redaction,
+    refuse,
+    say,
+    tell,
+)
 from pytest_sopbench._cli.found_domains import domain_folders
 from pytest_sopbench._cli.judging import project_prices
 from pytest_sopbench._core.model.task import OutputField, Task
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._drafting.baselines import Measured, measure
 from pytest_sopbench._drafting.cards import CHOICES, Card
 from pytest_sopbench._drafting.costs import estimate, spent_lines
+from pytest_sopbench._drafting.growing import grow, write_grown
 from pytest_sopbench._drafting.reviewing import (
     LABEL,
     READER,
@@ -31,7 +41,8 @@ from pytest_sopbench._drafting.stages import (
     BRIEF,
     Complexity,
     Draft,
-    guessing,
+    begun_complexity,
+    drafted_rows,
     measured,
     open_cards,
 )
@@ -78,9 +89,10 @@ def draft(  # noqa: PLR0913 - what the user gave
         name=place.name,
         folder=place.folder,
         models=pair,
-        complexity=Complexity(level=complexity or PRESET),
+        complexity=Complexity(level=complexity or begun_complexity(place.folder) or PRESET),
         say=say,
         go_on=lambda: not asks or click.confirm(_outline_read(place.folder), default=True),
+        redaction=project_redaction(),
     )
     if not is_draft(place.folder):
         made.begin(brief, own)
@@ -124,10 +136,12 @@ def _say_spent(made: Draft) -> None:
 
 def _say_result(made: Draft, place: Place) -> None:
     say("")
-    for line in labelled("measured", measured(made)):
+    first, *others = measured(made)
+    for line in labelled("measured", first):
         say(line)
-    for name, share in guessing(made).items():
-        say(f"  the most frequent label of {name} is right on {100 * share:.0f} % of the rows")
+    for line in others:
+        say(f"  {line}")
+    _say_measured(measure(made.folder))
     for line in to_do_lines(made.folder):
         say(line)
     say("")
@@ -137,6 +151,48 @@ def _say_result(made: Draft, place: Place) -> None:
     say("go on with")
     say(f"  sopbench new {place.name} --review")
     say(f"  pytest --sop-domain={shlex.quote(place.domain)} --agent=PACKAGE.MODULE:AGENT")
+
+
+# A domain that is there grows.
+
+
+def grow_domain(
+    name: str, place: Path, *, clause: str, count: int | None, has_model: bool, dry_run: bool
+) -> None:
+    """Add the rows that a clause lacks, or so many, or both; no model is asked."""
+    folder = place if place.is_dir() else _own_domain(name)
+    is_drafted = is_draft(folder)
+    if has_model and not is_drafted:
+        refuse(f"{folder} was not drafted, so no solver is asked", "leave out --model")
+    grown = grow(folder, clause=clause, count=count)
+    told = f"{counted(len(grown.ids), 'row')} {'would be added' if dry_run else 'added'}"
+    ends = dict.fromkeys((*grown.ids[:1], *grown.ids[-1:]))
+    ids = f", {' to '.join(ends)}" if ends else ""
+    say(f"{told}{ids}; there are {grown.count}")
+    mask = known_mask()
+    for note in grown.notes:
+        say(mask(f"  {note}"))
+    if grown.cards:
+        say(f"  {counted(len(grown.cards), 'new card')}: the policies differ, which makes no row")
+    if dry_run:
+        return
+    if grown.ids or grown.cards:
+        keep = drafted_rows(folder) if is_drafted else None
+        write_grown(folder, grown, keep)
+    if not has_model and grown.ids:
+        say("go on with")
+        if is_drafted:
+            say(f"  sopbench new {name} --model ...    the solver answers the new rows")
+        say(f"  sopbench new {name} --review")
+
+
+def _own_domain(name: str) -> Path:
+    """Return the folder of a domain of the project; what came with a package does not grow."""
+    found = [one / name for one in project().folders("sop_paths") if (one / name).is_dir()]
+    if not found:
+        told = f"there is no domain {name!r} in the folders of sop_paths"
+        refuse(told, "make one first: sopbench new")
+    return found[0]
 
 
 # A person reads: the procedure, the cards, thirty rows.
@@ -154,8 +210,13 @@ def review(name: str, place: Path) -> None:
     reader = click.prompt("Your name", default=os.environ.get("USER") or None)
     going = Reviewing(domain=domain, name=str(reader))
     say("")
-    say(domain.sop)
-    if not click.confirm("Is this what you mean, and can people follow it?"):
+    if going.has_grown:
+        new = len(domain.task_ids) - len(going.review.earlier)
+        say(f"you have reviewed all but {counted(new, 'new row')}, and nothing else has changed")
+    else:
+        say(domain.sop)
+    is_known = going.has_grown or click.confirm("Is this what you mean, and can people follow it?")
+    if not is_known:
         _end(["the procedure is not what the reader means: edit sop.md, and draft again"])
     before = going.cards
     _decide_cards(going)
@@ -174,8 +235,21 @@ def _check(folder: Path, *, has_policy: bool) -> None:
     found, errors, survivors = checked(folder, has_policy=has_policy)
     for line in (*found.facts, *survivors):
         say(line)
-    if errors:
-        _end([f"the audit has errors: {one}" for one in errors])
+    held = measure(folder)
+    _say_measured(held)
+    points = [f"the audit has errors: {one}" for one in errors]
+    if points := [*points, *held.unwritten]:
+        _end(points)
+
+
+def _say_measured(held: Measured) -> None:
+    """Say what agents come to that do not follow the procedure; those above chance first."""
+    for one in sorted(held.baselines, key=lambda one: one.is_near_chance):
+        say(f"  {'' if one.is_near_chance else 'above chance: '}{one.told}")
+    for line in held.unwritten:
+        say(f"  {line}")
+    if held.unknown:
+        say(known_mask()(f"  tools and writes are not measured: {held.unknown}"))
 
 
 def _decide_cards(going: Reviewing) -> None:

@@ -14,6 +14,8 @@ from typing import Any, Final, TypeVar
 
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Usage
 from pytest_sopbench._core.model.usage import Prices, add_usage, read_usage
+from pytest_sopbench._core.records.redaction import Redaction
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._judge.asking import digest, fence_name, fenced
 from pytest_sopbench._sessions.file.atomic import replace_file
 from pytest_sopbench.agents.clients import make_client
@@ -60,13 +62,18 @@ class Recordings:
 
     A client is made with the first request that no file answers, so a replay needs no key.
 
+    What the project masks is masked in a file. A reply is gone on with as it was kept, so that a
+    replay comes to the same requests; the name of a file is a hash of a request as it was sent.
+
     Attributes:
         folder: where they lie.
+        redaction: takes secrets out of what is kept.
         asked: how many requests went to a model since this was made.
         kept: how many were answered by a file.
     """
 
     folder: Path
+    redaction: Redaction = field(default_factory=Redaction)
     asked: int = 0
     kept: int = 0
     _clients: dict[str, ModelClient] = field(default_factory=dict[str, ModelClient])
@@ -97,15 +104,22 @@ class Recordings:
             raise SopbenchError(msg, hint=_AGAIN) from fault
         stopped = reply.refusal or reply.stop in _STOPPED
         path = self._failed(key) if stopped else path
+        told = asdict(reply)
+        told["message"] = self._masked(told["message"])
+        told["refusal"] = self.redaction.text(reply.refusal)
         data = {
             "stage": stage,
-            "model": model,
-            "request": asdict(request),
-            "reply": _to_json(reply),
+            "model": self.redaction.text(model),
+            "request": self._masked(asdict(request)),
+            "reply": told,
         }
         with replace_file(path) as file:
             file.write(json.dumps(data, ensure_ascii=True, indent=1).encode("ascii") + b"\n")
-        return reply
+        # What a replay will find is what counts, also the first time.
+        return _read(path) or reply
+
+    def _masked(self, value: object) -> JsonValue:
+        return self.redaction.value(json.loads(json.dumps(value)))
 
     def key(self, model: str, request: ModelRequest) -> str:
         """Return what names a reply: a hash of the model and of all that it was told."""
@@ -147,10 +161,6 @@ class Recordings:
     def _failed(self, key: str) -> Path:
         names = (f"{key}.{number}{_FAILED}" for number in range(1, 10_000))
         return next(path for name in names if not (path := self.folder / name).exists())
-
-
-def _to_json(reply: Reply) -> dict[str, Any]:
-    return asdict(reply)
 
 
 def _read(path: Path) -> Reply | None:

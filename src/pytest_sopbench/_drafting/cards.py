@@ -102,6 +102,22 @@ def contradicted(cards: Iterable[Card]) -> tuple[Card, ...]:
     return tuple(one for one in every if one.decision in {wrong, "solver"})
 
 
+def settled_pairs(cards: Iterable[Card], which: str) -> frozenset[tuple[str, str]]:
+    """Return the readings of two policies that differ, where people hold the reference to be right.
+
+    Args:
+        cards: all cards.
+        which: the reference: `a` or `b`.
+    """
+    every = [*cards]
+    against = {one.key for one in contradicted(every)}
+    return frozenset(
+        (one.readings["a"], one.readings["b"])
+        for one in every
+        if one.about == POLICIES and one.decision == which and one.key not in against
+    )
+
+
 def unsettled(cards: Iterable[Card]) -> tuple[Card, ...]:
     """Return the cards that keep a draft from being reviewed."""
     every = [*cards]
@@ -138,6 +154,16 @@ def keep_cards(folder: Path, about: str, found: Iterable[Card]) -> list[Card]:
     every = [*new, *(one for one in before if one.about != about)]
     write_cards(folder, sorted(every, key=lambda one: one.about))
     return every
+
+
+def add_cards(folder: Path, found: Iterable[Card]) -> list[Card]:
+    """Write cards beside those that there are already; return those that are new."""
+    before = read_cards(folder)
+    known = {one.key for one in before}
+    new = [one for one in found if one.key not in known]
+    if new:
+        write_cards(folder, [*before, *new])
+    return new
 
 
 def write_cards(folder: Path, cards: Iterable[Card]) -> None:

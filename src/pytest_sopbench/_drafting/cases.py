@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -13,6 +13,7 @@ from typing import Final
 from pytest_sopbench._audit.observing.covering import EQUAL, HELD, NOT_HELD, conditions_of
 from pytest_sopbench._audit.observing.mutants import Mutation
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._drafting.messy import weigh
 from pytest_sopbench._drafting.running import Ran, Texts, mutants, run_policy
 from pytest_sopbench._drafting.shape import ID, Row
 from pytest_sopbench._drafting.worlds import Worlds
@@ -43,27 +44,36 @@ class Tried:
         return Tried(rows=[*self.rows, *other.rows], a=[*self.a, *other.a], b=[*self.b, *other.b])
 
 
-def try_out(texts: Texts, sources: tuple[str, str]) -> Tried:
+def try_out(
+    texts: Texts,
+    sources: tuple[str, str],
+    worlds: Worlds | None = None,
+    known: Sequence[Row] = (),
+    messy: int = 0,
+) -> Tried:
     """Draw rows, and search for those that come to what no row has come to yet.
 
     The search looks at the conditions of both policies: each is to hold and not to hold, and each
-    cut-off is to be met exactly.
+    cut-off is to be met exactly. Rows that are `known` come first in what is returned. So many
+    rows as are to be `messy` are drawn of irregular values alone.
     """
-    worlds = Worlds(texts.shape, sources)
+    worlds = worlds or Worlds(texts.shape, sources)
     rows = worlds.draw(_DRAWN)
     for row in rows[:2]:
         rows += worlds.around(row)
-    found = _run(texts, sources, rows)
+    rows += worlds.messy(messy)
+    found = run_both(texts, sources, [*known, *rows])
     for _ in range(_ROUNDS):
-        more = [*_searched(worlds, found, sources)][: _MOST - len(found.rows)]
+        more = [*_searched(worlds, found, sources)][: _MOST - len(found.rows) + len(known)]
         if not more:
             break
-        found += _run(texts, sources, more)
+        found += run_both(texts, sources, more)
     return found
 
 
-def _run(texts: Texts, sources: tuple[str, str], rows: Sequence[Row]) -> Tried:
-    a, b = (run_policy(texts, one, rows) for one in sources)
+def run_both(texts: Texts, sources: tuple[str, str], rows: Sequence[Row]) -> Tried:
+    a = run_policy(texts, sources[0], rows)
+    b = a if sources[0] == sources[1] else run_policy(texts, sources[1], rows)
     return Tried(rows=rows, a=a, b=b)
 
 
@@ -139,6 +149,21 @@ def unreached_lines(runs: Sequence[Ran], source: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How many rows are wanted.
+
+    Attributes:
+        rows: so many, though the branches of a policy may need more.
+        messy: of them, as far as there are such cases.
+        is_limit: whether there may not be more rows.
+    """
+
+    rows: int = TASKS
+    messy: int = 0
+    is_limit: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
     """The rows of a draft with their labels, and what is worth knowing of them."""
 
@@ -147,7 +172,13 @@ class Chosen:
 
 
 def choose(
-    texts: Texts, tried: Tried, source: str, is_usable: Callable[[int], bool], *, which: str
+    texts: Texts,
+    tried: Tried,
+    source: str,
+    is_usable: Callable[[int], bool],
+    *,
+    which: str,
+    size: Size,
 ) -> Chosen:
     """Choose rows on which the reference policy is not in doubt.
 
@@ -157,72 +188,86 @@ def choose(
         source: of the reference policy.
         is_usable: tells by its place whether both policies agree on a row, or people decided.
         which: whose runs label the rows: `a` or `b`.
+        size: how many rows are wanted.
     """
     runs = tried.a if which == "a" else tried.b
     places = [at for at, one in enumerate(runs) if one.answer is not None and is_usable(at)]
-    pool = _thinned(runs, places)
+    pool = thinned(runs, places)
     rows = [{**tried.rows[at], **(runs[at].answer or {})} for at in pool]
     mutation = mutants(texts, source, rows)
     goals = [
-        {*_goals_of(runs[at], texts), *_noticing(mutation, place)} for place, at in enumerate(pool)
+        {*goals_of(runs[at], texts), *noticing(mutation, place)} for place, at in enumerate(pool)
     ]
-    picked = _picked(goals, [_label(runs[at]) for at in pool])
+    messy = {at for at, one in enumerate(weigh(texts, source, rows)) if one.is_messy}
+    labels = [label_of(runs[at]) for at in pool]
+    picked = pick(goals, labels, size, messy=messy)
     # A row keeps its id whatever else is picked, so that nobody answers it twice.
     named = [{**rows[at], ID: f"C-{str(rows[at][ID])[1:]}"} for at in picked]
     return Chosen(rows=named, notes=tuple(unreached_lines([runs[at] for at in places], source)))
 
 
-def _goals_of(ran: Ran, texts: Texts) -> Iterator[Goal]:
+def goals_of(ran: Ran, texts: Texts) -> Iterator[Goal]:
     for number, sides in ran.sides.items():
         yield from (("side", number, side) for side in sides)
     for name in texts.shape.output_names:
         yield "label", name, json.dumps((ran.answer or {}).get(name))
 
 
-def _noticing(mutation: Mutation, row: int) -> Iterator[Goal]:
+def noticing(mutation: Mutation, row: int) -> Iterator[Goal]:
     for number, one in enumerate(mutation.mutants):
         if not one.broken and row in one.fails:
             yield "mutant", number
 
 
-def _label(ran: Ran) -> str:
+def label_of(ran: Ran) -> str:
     return json.dumps(ran.answer, sort_keys=True)
 
 
-def _thinned(runs: Sequence[Ran], places: Sequence[int]) -> list[int]:
+def thinned(runs: Sequence[Ran], places: Sequence[int]) -> list[int]:
     """Leave out rows that do what many before them did, so that not all need be mutated."""
     alike: Counter[tuple[object, ...]] = Counter()
     kept = list[tuple[int, int]]()
     for at in places:
         one = runs[at]
         sides = tuple(sorted((number, *sorted(held)) for number, held in one.sides.items()))
-        alike[sides, _label(one)] += 1
-        kept.append((alike[sides, _label(one)], at))
+        alike[sides, label_of(one)] += 1
+        kept.append((alike[sides, label_of(one)], at))
     return sorted(at for _, at in sorted(kept)[:_POOL])
 
 
-def _picked(goals: Sequence[Collection[Goal]], labels: Sequence[str]) -> list[int]:
-    """Pick rows until each goal has two, as far as there are, and then by the rarest label."""
+def pick(
+    goals: Sequence[Collection[Goal]],
+    labels: Sequence[str],
+    size: Size,
+    *,
+    messy: Collection[int] = (),
+    known: Sequence[Collection[Goal]] = (),
+) -> list[int]:
+    """Pick rows until each goal has two, as far as there are, and then by the rarest label.
+
+    Args:
+        goals: what each row is good for.
+        labels: of the rows.
+        size: how many rows are wanted.
+        messy: rows that are preferred until enough of them are there.
+        known: what rows are good for that are there already.
+    """
     wanted = Counter({goal: _TWICE for goals_of in goals for goal in goals_of})
+    wanted.subtract(goal for goals_of in known for goal in goals_of if goal in wanted)
     picked = list[int]()
     left = {*range(len(goals))}
-    while left:
+    while left and not (size.is_limit and len(picked) >= size.rows):
         gains = {at: sum(wanted[goal] > 0 for goal in goals[at]) for at in left}
         held = Counter(labels[at] for at in picked)
-        # Of rows that help alike the one with the rarest label, and then the first.
-        best = max(sorted(left), key=lambda at: (gains[at], -held[labels[at]]))
-        if not gains[best]:
-            if len(picked) >= TASKS:
-                break
-            best = min(sorted(left), key=lambda at: held[labels[at]])
+        lacks = sum(at in messy for at in picked) < size.messy
+        # Of rows that help alike a messy one, then the one with the rarest label, then the first.
+        best = max(
+            sorted(left), key=lambda at: (gains[at], lacks and at in messy, -held[labels[at]])
+        )
+        if not gains[best] and len(picked) >= size.rows:
+            break
         picked.append(best)
         left.discard(best)
         for goal in goals[best]:
             wanted[goal] -= 1
     return sorted(picked, key=lambda at: (at * 7919) % 10_007)
-
-
-def baselines(rows: Sequence[Row], names: Sequence[str]) -> Mapping[str, float]:
-    """Return by output field the share of its most frequent label: what guessing comes to."""
-    counts = {name: Counter(json.dumps(row[name]) for row in rows) for name in names}
-    return {name: max(one.values()) / len(rows) for name, one in counts.items() if one}

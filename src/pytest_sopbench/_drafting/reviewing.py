@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +33,9 @@ from pytest_sopbench._loading.drafted import (
 )
 from pytest_sopbench._sessions.file.atomic import replace_file
 
+_OF_ROWS: Final = ("data.csv", "expected_calls.jsonl")
+"""The files that grow with the rows."""
+
 ROWS: Final = 30
 """Rows that are read blind; all of a domain that has fewer."""
 
@@ -53,9 +56,14 @@ class Reviewing:
     review: Review = field(init=False)
 
     def __post_init__(self) -> None:
-        now, before = files_hash(self.folder), read_review(self.folder)
-        is_same = before is not None and before.hash == now and before.name == self.name
-        self.review = before if before is not None and is_same else Review(name=self.name, hash=now)
+        before = read_review(self.folder)
+        self.review = _begun(self.domain, self.name)
+        if before is not None and before.name == self.name:
+            if before.hash == self.review.hash:
+                self.review = before
+            elif (earlier := _grown_from(before, self.review)) is not None:
+                rows = {name: one for name, one in before.rows.items() if name in earlier}
+                self.review = replace(self.review, earlier=earlier, rows=rows)
 
     @property
     def folder(self) -> Path:
@@ -71,9 +79,15 @@ class Reviewing:
         return [one for one in self.cards if not one.decision]
 
     @property
+    def has_grown(self) -> bool:
+        """Whether everything but new rows was reviewed before, so that they alone are read."""
+        return bool(self.review.earlier)
+
+    @property
     def rows(self) -> Sequence[Task]:
         """The tasks that are still to be read."""
-        return [one for one in rows_to_read(self.domain) if one.id not in self.review.rows]
+        drawn = rows_to_read(self.domain, but=self.review.earlier)
+        return [one for one in drawn if one.id not in self.review.rows]
 
     def decide(self, card: Card, decision: str) -> None:
         """Keep what a person decided of a card."""
@@ -121,10 +135,31 @@ class Reviewing:
             file.write(review_text(review).encode())
 
 
-def rows_to_read(domain: Domain) -> Sequence[Task]:
+def _begun(domain: Domain, name: str) -> Review:
+    """Return a review in which nothing was said yet."""
+    return Review(
+        name=name,
+        hash=files_hash(domain.folder),
+        rest=files_hash(domain.folder, but=_OF_ROWS),
+        tasks={
+            one.id: digest([dict(one.inputs), dict(one.results), dict(one.expected)])
+            for one in domain.tasks
+        },
+    )
+
+
+def _grown_from(before: Review, now: Review) -> Mapping[str, str] | None:
+    """Return the rows that a finished review was about, where others have come and that is all."""
+    earlier = before.tasks if before.time else before.earlier
+    is_there = bool(earlier) and earlier.items() <= now.tasks.items()
+    return earlier if is_there and before.rest == now.rest else None
+
+
+def rows_to_read(domain: Domain, but: Collection[str] = ()) -> Sequence[Task]:
     """Draw rows over labels in turn, the same of the same domain; nothing tells their label."""
     groups: dict[str, list[Task]] = defaultdict(list)
-    for task in sorted(domain.tasks, key=lambda one: digest([domain.name, one.id])):
+    tasks = (one for one in domain.tasks if one.id not in but)
+    for task in sorted(tasks, key=lambda one: digest([domain.name, one.id])):
         groups[digest(dict(task.expected))].append(task)
     drawn = list[Task]()
     while len(drawn) < ROWS and any(groups.values()):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import copyfile
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
@@ -13,11 +16,17 @@ from pytest_sopbench._audit.observing.mutants import Mutation, mutate
 from pytest_sopbench._audit.observing.sandbox import Limits, observe_coverage
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._drafting.shape import Row, Shape
+from pytest_sopbench._drafting.shape import ID, Row, Shape
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import SopbenchError
 
 LIMITS: Final = Limits(total=300.0)
+EXPECTED_CALLS: Final = "expected_calls.jsonl"
+_OF_ROWS: Final = frozenset({"data.csv", EXPECTED_CALLS, "policy.py"})
+
+
+Calls = Sequence[tuple[str, Mapping[str, JsonValue]]]
+"""Calls by the name of the tool and its arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +37,7 @@ class Ran:
         answer: its answer, or nothing where it failed.
         error: why it failed.
         lines: the lines of its source that it came to.
+        calls: the calls that it made, by name and arguments.
         sides: by the number of a condition whether it held, did not, and whether both sides of its
             comparison were equal.
     """
@@ -35,6 +45,7 @@ class Ran:
     answer: Mapping[str, JsonValue] | None
     error: str = ""
     lines: frozenset[int] = frozenset()
+    calls: Calls = ()
     sides: Mapping[int, frozenset[str]]
 
     @property
@@ -47,10 +58,16 @@ class Ran:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Texts:
-    """What a domain is made of beside rows and policy."""
+    """What a domain is made of beside rows and policy.
+
+    With a `folder` everything else is as it is there; without one it follows from the shape. Where
+    calls are expected there, `calls` are those of the rows that are run, by id.
+    """
 
     sop: str
     shape: Shape
+    folder: Path | None = None
+    calls: Mapping[str, Calls] = field(default_factory=dict[str, "Calls"])
 
 
 def run_policy(texts: Texts, source: str, rows: Sequence[Row]) -> list[Ran]:
@@ -85,6 +102,7 @@ def _ran(run: Mapping[str, Any], covered: Mapping[str, Any], shape: Shape) -> Ra
         answer=None if error else run["answer"],
         error=error,
         lines=frozenset(map(int, covered.get("lines", ()))),
+        calls=tuple((name, arguments) for name, arguments in run["calls"]),
         sides={
             int(number): frozenset(map(str, sides))
             for number, sides in covered.get("seen", {}).items()
@@ -107,15 +125,45 @@ def _domain(texts: Texts, source: str, rows: Sequence[Row]) -> Generator[Domain]
     with TemporaryDirectory(prefix="sopbench-draft-") as name:
         folder = Path(name) / "draft"
         folder.mkdir()
-        files = {
-            "sop.md": texts.sop,
-            "toolspecs.json": texts.shape.tool_specs(),
-            "metadata.json": texts.shape.metadata("draft", "", ""),
-            "data.csv": texts.shape.data(placed),
-            "policy.py": source,
-        }
-        if texts.shape.writers:
-            files["world.json"] = texts.shape.world()
+        files = {"data.csv": texts.shape.data(placed, _header(texts)), "policy.py": source}
+        if texts.folder is not None:
+            copy_files(texts.folder, folder)
+            if (texts.folder / EXPECTED_CALLS).is_file():
+                files[EXPECTED_CALLS] = call_lines(
+                    {str(row[ID]): texts.calls.get(str(row[ID]), ()) for row in rows}
+                )
+        else:
+            files |= {
+                "sop.md": texts.sop,
+                "toolspecs.json": texts.shape.tool_specs(),
+                "metadata.json": texts.shape.metadata("draft", "", ""),
+            }
+            if texts.shape.writers:
+                files["world.json"] = texts.shape.world()
         for file, text in files.items():
             (folder / file).write_text(text, encoding="utf-8", newline="")
         yield load_domain(folder)
+
+
+def _header(texts: Texts) -> Sequence[str]:
+    """The columns of a domain that is there; some are none of its shape, such as tags."""
+    if texts.folder is None:
+        return ()
+    with (texts.folder / "data.csv").open(encoding="utf-8-sig", newline="") as stream:
+        return next(csv.reader(stream), list[str]())
+
+
+def call_lines(calls: Mapping[str, Calls]) -> str:
+    """Return lines of `expected_calls.jsonl`, one for each task."""
+    lines = (
+        {"task": name, "calls": [{"name": tool, "arguments": given} for tool, given in one]}
+        for name, one in calls.items()
+    )
+    return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in lines)
+
+
+def copy_files(folder: Path, to: Path) -> None:
+    """Copy what decides about rows, but no rows, and no calls that are expected on them."""
+    for path in folder.iterdir():
+        if path.is_file() and path.name not in _OF_ROWS and not path.name.startswith("test_"):
+            copyfile(path, to / path.name)

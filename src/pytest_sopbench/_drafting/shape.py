@@ -35,7 +35,8 @@ Row = Mapping[str, JsonValue]
 class Column:
     """One fact of a case, and the values that it can have.
 
-    `low`, `high` and `step` are of numbers, and of dates as days since year 1.
+    `low`, `high` and `step` are of numbers, and of dates as days since year 1. Keys count on from
+    `first`, in `width` digits. `odd` are values as real records have them that are no usual ones.
     """
 
     name: str
@@ -46,6 +47,9 @@ class Column:
     high: Decimal = Decimal(0)
     step: Decimal = Decimal(1)
     prefix: str = ""
+    first: int = 10_001
+    width: int = 0
+    odd: tuple[JsonValue, ...] = ()
 
     @property
     def is_ordered(self) -> bool:
@@ -58,6 +62,10 @@ class Column:
         if self.type == DATE:
             return date.fromordinal(int(held)).isoformat()
         return int(held) if held == int(held) else float(held)
+
+    def holds(self, number: Decimal) -> bool:
+        """Whether a number lies in the range."""
+        return self.low <= number <= self.high
 
     def number(self, value: JsonValue) -> Decimal:
         """Return the number that a value of this column stands for."""
@@ -86,6 +94,7 @@ class Shape:
     inputs: tuple[str, ...]
     tools: tuple[Tool, ...]
     distractors: tuple[str, ...] = ()
+    id_column: str = ID
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -167,13 +176,20 @@ class Shape:
         }
         return json.dumps({"tables": tables}, indent=2) + "\n"
 
-    def data(self, rows: Sequence[Row]) -> str:
-        """Return `data.csv`: the rows with their ids and labels."""
-        names = [ID, *(one.name for one in self.columns), *self.output_names]
+    def data(self, rows: Sequence[Row], header: Sequence[str] = ()) -> str:
+        """Return `data.csv`: the rows with their ids and labels, under these headers or its own."""
+        own = [self.id_column, *(one.name for one in self.columns), *self.output_names]
+        names = header or own
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows([[_cell(row.get(name)) for name in names] for row in rows])
+        csv.writer(text, lineterminator="\n").writerow(names)
+        return text.getvalue() + self.lines(rows, names)
+
+    def lines(self, rows: Sequence[Row], names: Sequence[str], ending: str = "\n") -> str:
+        """Return rows as they stand under these headers."""
+        text = io.StringIO()
+        keys = [ID if name == self.id_column else name for name in names]
+        writer = csv.writer(text, lineterminator=ending)
+        writer.writerows([[_cell(row.get(key)) for key in keys] for row in rows])
         return text.getvalue()
 
     def interface(self) -> str:
@@ -224,7 +240,8 @@ def _cell(value: JsonValue) -> str:
 
 
 def _told(column: Column) -> str:
-    kind = {CHOICE: f"one of {json.dumps(column.values)}", KEY: "text", DATE: "ISO date"}
+    values = [*column.values, *(column.odd if column.type == CHOICE else ())]
+    kind = {CHOICE: f"one of {json.dumps(values)}", KEY: "text", DATE: "ISO date"}
     return f"{column.name}: {kind.get(column.type, column.type)} ({column.about or 'no remark'})"
 
 
@@ -274,6 +291,7 @@ def _read_column(told: Mapping[str, Any]) -> Column:
         high=Decimal(str(high)),
         step=Decimal(str(step)),
         prefix=str(told.get("prefix", "")),
+        odd=tuple(told.get("odd") or ()),
     )
 
 
@@ -321,6 +339,20 @@ def _of_column(column: Column) -> Iterator[str]:
         yield f"column {column.name!r}: 'low' has to be below 'high', and 'step' above 0"
     if column.type in {CHOICE, TEXT} and not column.values:
         yield f"column {column.name!r}: it has no values"
+    for value in column.odd:
+        if not _is_of(column, value):
+            yield f"column {column.name!r}: the odd value {value!r} is no {column.type}"
+
+
+def _is_of(column: Column, value: JsonValue) -> bool:
+    if column.type == NUMBER:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if column.type == DATE:
+        try:
+            return isinstance(value, str) and bool(date.fromisoformat(value))
+        except ValueError:
+            return False
+    return column.type in {CHOICE, TEXT} and isinstance(value, str) and bool(value)
 
 
 def _columns_of(tool: Tool) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ stands for the model's, and the stages after it read it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, Final
 from pytest_sopbench._audit.observing.covering import conditions_of
 from pytest_sopbench._audit.sop_text import SopText
 from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._drafting.asking import (
     Question,
     Recorded,
@@ -31,15 +32,17 @@ from pytest_sopbench._drafting.cards import (
     SOLVER,
     Card,
     chosen,
-    contradicted,
     keep_cards,
     policy_cards,
     read_cards,
+    settled_pairs,
 )
-from pytest_sopbench._drafting.cases import baselines, choose, try_out
+from pytest_sopbench._drafting.cases import TASKS, Size, choose, try_out
+from pytest_sopbench._drafting.existing import rows_of
+from pytest_sopbench._drafting.messy import told, weigh
 from pytest_sopbench._drafting.policies import checked_policy, write_policy
-from pytest_sopbench._drafting.running import Texts, run_policy
-from pytest_sopbench._drafting.shape import ID, Shape, read_shape
+from pytest_sopbench._drafting.running import Ran, Texts, run_policy
+from pytest_sopbench._drafting.shape import Shape, read_shape
 from pytest_sopbench._drafting.solving import Solved, solve, solver_cards
 from pytest_sopbench._loading.drafted import DRAFTING
 from pytest_sopbench._loading.load import load_domain
@@ -60,6 +63,13 @@ WORLD: Final = "world.json"
 METADATA: Final = "metadata.json"
 SOLVED: Final = f"{DRAFTING}/solver.json"
 _BOOK: Final = f"{DRAFTING}/stages.json"
+_ROWS: Final = "rows"
+"""The key of the book that says how many rows a domain has that has grown."""
+
+_CASES: Final = "4 cases"
+_LEVEL: Final = "complexity"
+_DRAWN_MESSY: Final = 40
+_MOST_MESSY: Final = 0.5
 _FEWEST_CLAUSES: Final = 3
 _TITLE: Final = 80
 
@@ -79,7 +89,14 @@ class Complexity:
             "tools": 1 + level // 2,
             "distractors": level // 3,
             "exceptions": level // 2,
+            "irregular": level,
+            "noise": level // 2,
         }
+
+    @property
+    def messy_share(self) -> float:
+        """The share of rows that are to have two irregularities or more that decide."""
+        return min(self.level / 10, _MOST_MESSY)
 
 
 @dataclass(kw_only=True)
@@ -93,6 +110,7 @@ class Draft:
         complexity: what the outline is asked for.
         say: is told what happens.
         go_on: is asked after the outline whether to go on.
+        redaction: takes secrets out of prompts and replies that are kept.
     """
 
     name: str
@@ -101,19 +119,22 @@ class Draft:
     complexity: Complexity
     say: Callable[[str], None]
     go_on: Callable[[], bool] = lambda: True
+    redaction: Redaction = field(default_factory=Redaction)
     recordings: Recordings = field(init=False)
     _book: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.recordings = Recordings(folder=self.folder / DRAFTING / "recordings")
+        folder = self.folder / DRAFTING / "recordings"
+        self.recordings = Recordings(folder=folder, redaction=self.redaction)
         self._book = _read_book(self.folder / _BOOK)
 
     def begin(self, brief: str, sop: str | None) -> None:
         """Keep what the draft is made of; a procedure of the user's own is kept as it is."""
+        self._book[_LEVEL] = self.complexity.level
         if sop is not None:
             self._write(SOP, sop)
             self._book["own_sop"] = True
-            self._keep_book()
+        self._keep_book()
         # By this file a draft is known, so it comes last.
         self._write(BRIEF, brief)
 
@@ -208,7 +229,7 @@ class Draft:
         """Run both policies on generated rows, keep where they differ, and label the others."""
         cards = read_cards(self.folder / DRAFTING)
         # A reference policy that a person has edited takes the place of the first one.
-        own = POLICY if self._is_edited("4 cases", POLICY) else POLICY_A
+        own = POLICY if self._is_edited(_CASES, POLICY) else POLICY_A
         decided = [one for one in cards if one.about == POLICIES and one.decision]
         decisions = json.dumps(sorted([one.key, one.decision] for one in decided))
 
@@ -218,28 +239,26 @@ class Draft:
 
         reads = [SOP, TOOLS, own, POLICY_B]
         writes = [SPECS, POLICY, DATA, *((WORLD,) if texts.shape.writers else ()), METADATA]
-        self._stage("4 cases", reads, make, writes, also=decisions)
+        self._stage(_CASES, reads, make, writes, also=decisions)
 
     def _made_cases(
         self, texts: Texts, sources: tuple[str, str], *, fixed: str
     ) -> Mapping[str, str]:
-        tried = try_out(texts, sources)
+        tried = try_out(texts, sources, messy=_DRAWN_MESSY * self.complexity.level)
         found = policy_cards(tried.rows, tried.a, tried.b, sources)
         cards = keep_cards(self.folder / DRAFTING, POLICIES, found)
         which = fixed or chosen(cards)
         source = sources[0] if which == "a" else sources[1]
-        against = {one.key for one in contradicted(cards)}
-        settled = {
-            (one.readings["a"], one.readings["b"])
-            for one in cards
-            if one.about == POLICIES and one.decision == which and one.key not in against
-        }
+        settled = settled_pairs(cards, which)
 
         def is_usable(at: int) -> bool:
             pair = tried.a[at].told, tried.b[at].told
             return pair[0] == pair[1] or pair in settled
 
-        picked = choose(texts, tried, source, is_usable, which=which)
+        # A domain that has grown is not made smaller again.
+        count = int(self._book.get(_ROWS, TASKS))
+        size = Size(rows=count, messy=round(self.complexity.messy_share * count))
+        picked = choose(texts, tried, source, is_usable, which=which, size=size)
         if not picked.rows:
             msg = "the two policies agree on no case, so there is nothing to label"
             raise SopbenchError(msg, hint=f"read {DRAFTING}/cards.json, and correct {SOP}")
@@ -258,27 +277,34 @@ class Draft:
     def _solve(self) -> None:
         def make() -> Mapping[str, str]:
             client = Recorded(recordings=self.recordings, model=self.models[1], stage="5 solver")
-            solved = solve(load_domain(self.folder), client)
+            domain = load_domain(self.folder)
+            solved = solve(domain, client, self._runs(domain), self._solved())
             return {SOLVED: json.dumps([asdict(one) for one in solved], indent=1) + "\n"}
 
-        self._stage("5 solver", [SOP, SPECS, METADATA, DATA], make, [SOLVED])
+        self._stage("5 solver", [SOP, SPECS, METADATA, POLICY, DATA], make, [SOLVED])
         domain = load_domain(self.folder)
-        solved = [Solved(**one) for one in json.loads(self._text(SOLVED))]
+        solved = self._solved()
         agreeing = sum(one.agrees for one in solved)
         self.say(f"  the solver agrees with {agreeing} of {len(solved)} labels")
         # Where a label follows from is asked of the policy once more, if anybody asks.
         lines: Mapping[str, frozenset[int]] = {}
         if agreeing < len(solved):
-            lines = self._lines(domain)
+            lines = {name: one.lines for name, one in self._runs(domain).items()}
         found = solver_cards(domain, solved, self._text(POLICY), lines)
         keep_cards(self.folder / DRAFTING, SOLVER, found)
 
-    def _lines(self, domain: Domain) -> Mapping[str, frozenset[int]]:
-        """Return the lines of the policy that each task comes to."""
-        texts = Texts(sop=domain.sop, shape=self.shape())
-        rows = [{ID: one.id, **one.inputs, **one.results} for one in domain.tasks]
-        ran = run_policy(texts, self._text(POLICY), rows)
-        return {str(row[ID]): one.lines for row, one in zip(rows, ran, strict=True)}
+    def _solved(self) -> list[Solved]:
+        """Return what was solved so far; nothing of a file that cannot be read as such."""
+        try:
+            return [Solved(**one) for one in json.loads(self._text(SOLVED))]
+        except (LoadingError, ValueError, TypeError):
+            return []
+
+    def _runs(self, domain: Domain) -> Mapping[str, Ran]:
+        """Return what the policy does on each task."""
+        texts = Texts(sop=domain.sop, shape=self.shape(), folder=self.folder)
+        ran = run_policy(texts, self._text(POLICY), rows_of(domain))
+        return dict(zip(domain.task_ids, ran, strict=True))
 
     # What was done before, and by whom.
 
@@ -317,8 +343,26 @@ class Draft:
 
     def _is_edited(self, stage: str, file: str) -> bool:
         """Whether a file is there that this stage has not written so."""
-        wrote = self._book.get(stage, {}).get("wrote", {}).get(file)
-        return (self.folder / file).is_file() and _hash(self._text(file)) != wrote
+        told = self._book.get(stage, {})
+        wrote = {told.get("wrote", {}).get(file), told.get("next", {}).get(file)}
+        return (self.folder / file).is_file() and _hash(self._text(file)) not in wrote
+
+    def keep_rows(self, data: str, count: int) -> None:
+        """Write the rows of a domain that has grown; they stay a draft's own unless they were not.
+
+        Told before and after, so that rows of a run that is killed between do not pass for a
+        person's.
+        """
+        stage = self._book.setdefault(_CASES, {})
+        is_own = not self._is_edited(_CASES, DATA)
+        self._book[_ROWS] = count
+        if is_own:
+            stage["next"] = {DATA: _hash(data)}
+        self._keep_book()
+        self._write(DATA, data)
+        if is_own:
+            stage["wrote"] = {**stage.get("wrote", {}), **stage.pop("next")}
+            self._keep_book()
 
     def _policy(self, file: str, shape: Shape) -> str:
         try:
@@ -384,10 +428,28 @@ def _read_tools(text: str) -> Mapping[str, Any]:
     return found
 
 
+def begun_complexity(folder: Path) -> int | None:
+    """Return the complexity with which a draft was begun; nothing where there is none."""
+    level = _read_book(folder / _BOOK).get(_LEVEL)
+    return level if isinstance(level, int) else None
+
+
+def drafted_rows(folder: Path) -> Callable[[str, int], None]:
+    """Return what writes the rows of a draft that has grown."""
+    draft = Draft(
+        name=folder.name,
+        folder=folder,
+        models=("", ""),
+        complexity=Complexity(level=1),
+        say=lambda _: None,
+    )
+    return draft.keep_rows
+
+
 # What the result has of everything that was asked for.
 
 
-def measured(draft: Draft) -> str:
+def measured(draft: Draft) -> Iterator[str]:
     """Say how complex the draft came out, beside what was asked for."""
     folder, shape, asked = draft.folder, draft.shape(), draft.complexity.values()
     clauses = [one for one in SopText((folder / SOP).read_text("utf-8")).clauses if one.number]
@@ -397,14 +459,13 @@ def measured(draft: Draft) -> str:
         "conditions": len(conditions_of(policy)),
         "tools": len(shape.tools) - len(shape.distractors),
         "distractors": len(shape.distractors),
+        "irregular": sum(len(one.odd) for one in shape.columns),
     }
-    return ", ".join(f"{count} {name} of about {asked[name]}" for name, count in got.items())
-
-
-def guessing(draft: Draft) -> Mapping[str, float]:
-    """Return by output field how often its most frequent label is right."""
-    domain = load_domain(draft.folder)
-    return baselines([dict(one.expected) for one in domain.tasks], draft.shape().output_names)
+    yield ", ".join(f"{count} {name} of about {asked[name]}" for name, count in got.items())
+    domain = load_domain(folder)
+    texts = Texts(sop=domain.sop, shape=shape, folder=folder)
+    weighed = weigh(texts, policy, rows_of(domain))
+    yield from told(shape, weighed, draft.complexity.messy_share)
 
 
 def open_cards(folder: Path) -> Sequence[Card]:

@@ -27,33 +27,69 @@ from pytest_sopbench._drafting.shape import (
 _MISSING: Final = 0.06
 """Share of rows in which a record that may be missing is."""
 
+_ODD: Final = 0.12
+"""Share of values of a column with odd ones that are odd."""
+
 _AT_A_CUT_OFF: Final = 0.6
 """Share of numbers that are drawn from both sides of the numbers of a policy."""
 
-_FIRST_KEY: Final = 10_001
 _PARTS: Final = 32
+_MANY: Final = 40
+
+
+def key_of(column: Column, number: int) -> str:
+    """Return the key of the record with this number, counted from the first one."""
+    return f"{column.prefix}{column.first + number:0{column.width}}"
+
+
+def content_of(shape: Shape, row: Row) -> str:
+    """Return the same text for rows that differ in keys and ids alone."""
+    return json.dumps([row.get(one.name) for one in shape.columns if one.type != KEY])
 
 
 class Worlds:
-    """Draws rows of a shape; the same sources and seed draw the same rows."""
+    """Draws rows of a shape; the same sources and seed draw the same rows.
 
-    def __init__(self, shape: Shape, sources: Iterable[str], seed: int = 0) -> None:
+    Where there are `bases`, a row is one of them with a few columns exchanged: nobody has said
+    which values may stand beside one another.
+    """
+
+    def __init__(
+        self, shape: Shape, sources: Iterable[str], seed: int = 0, bases: Sequence[Row] = ()
+    ) -> None:
         self.shape = shape
+        self._bases = bases
         self._random = Random(seed)  # noqa: S311 - nothing secret
         numbers = sorted({number for source in sources for number in every_number(source)})
         self._pools = {one.name: self._pool(one, numbers) for one in shape.columns}
+        self._edges = {one.name: _edges(one, numbers) for one in shape.columns if one.is_ordered}
         self._drawn = 0
 
     def draw(self, count: int) -> list[dict[str, JsonValue]]:
         """Draw rows of which each column is as likely to be one as another."""
-        return [self._row() for _ in range(count)]
+        if not self._bases:
+            return [self._row() for _ in range(count)]
+        bases = (self._random.choice(self._bases) for _ in range(count))
+        return [row for base in bases for row in self.near(base, 1)]
+
+    def messy(self, count: int) -> list[dict[str, JsonValue]]:
+        """Draw rows in which each value is irregular that can be: odd, at a cut-off, or beside."""
+        rows = [self._row() for _ in range(count)]
+        for row in rows:
+            for one in self.shape.columns:
+                edges = [*one.odd, *self._edges.get(one.name, ())]
+                if edges and row[one.name] is not None:
+                    row[one.name] = self._random.choice(edges)
+        return rows
 
     def around(self, row: Row) -> Iterator[dict[str, JsonValue]]:
         """Yield the row with one column exchanged, for each column and each value of its pool."""
         for column in self.shape.columns:
             if column.type == KEY:
                 continue
-            for value in self._pools[column.name]:
+            pool = self._pools[column.name]
+            # Texts that came with rows are many, and most of them say what others say.
+            for value in pool if len(pool) <= _MANY else self._random.sample(pool, _MANY):
                 if row[column.name] is not None and value != row[column.name]:
                     yield self._fresh({**row, column.name: value})
 
@@ -93,7 +129,7 @@ class Worlds:
         """Give a row keys of its own, so that no two cases share a record."""
         self._drawn += 1
         keys = {
-            one.name: f"{one.prefix}{_FIRST_KEY + self._drawn}"
+            one.name: key_of(one, self._drawn)
             for one in self.shape.columns
             if one.type == KEY and row.get(one.name) is not None
         }
@@ -103,6 +139,8 @@ class Worlds:
         if column.type == KEY:
             return column.prefix
         pool = self._pools[column.name]
+        if column.odd and self._random.random() < _ODD:
+            return self._random.choice(column.odd)
         if column.is_ordered and self._random.random() > _AT_A_CUT_OFF:
             steps = int((column.high - column.low) / column.step)
             return column.value(column.low + self._random.randint(0, steps) * column.step)
@@ -113,11 +151,20 @@ class Worlds:
         if column.type == BOOLEAN:
             return [False, True]
         if column.type in {CHOICE, TEXT}:
-            return [*column.values]
+            return [*column.values, *column.odd]
         if not column.is_ordered:
             return []
-        wanted = {column.low, column.high, (column.low + column.high) / 2}
-        for number in numbers:
-            if column.low <= number <= column.high:
-                wanted |= {number - column.step, number, number + column.step}
-        return list(dict.fromkeys(column.value(one) for one in sorted(wanted)))
+        ends = (column.low, column.high, (column.low + column.high) / 2)
+        values = [*map(column.value, ends), *_edges(column, numbers)]
+        return [*dict.fromkeys(sorted(values, key=column.number)), *column.odd]
+
+
+def _edges(column: Column, numbers: Iterable[Decimal]) -> list[JsonValue]:
+    """The numbers that a policy compares with, as far as a column holds them, and those beside."""
+    found = (
+        column.value(number + beside)
+        for number in numbers
+        if column.holds(number)
+        for beside in (-column.step, Decimal(0), column.step)
+    )
+    return [*dict.fromkeys(found)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -30,23 +30,29 @@ class Review:
         time: when it was finished, in ISO form; empty while it is not.
         hash: of the files that were read.
         rows: by task what the reader said before seeing the label, and what came of it.
+        rest: a hash of all of these files but the rows.
+        tasks: by task a hash of what the row says, label included.
+        earlier: the same of the rows that an earlier review, which was finished, was about.
     """
 
     name: str
     time: str = ""
     hash: str = ""
     rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, "Mapping[str, Any]"])
+    rest: str = ""
+    tasks: Mapping[str, str] = field(default_factory=dict[str, str])
+    earlier: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def holds(self, folder: Path) -> bool:
         """Whether it was finished, and every file is as it was then."""
         return bool(self.time) and self.hash == files_hash(folder)
 
 
-def files_hash(folder: Path) -> str:
+def files_hash(folder: Path, *, but: Collection[str] = ()) -> str:
     """Return a hash of all files in a domain's folder that decide anything."""
     content = sha256()
     for path in sorted(folder.iterdir()):
-        is_part = path.suffix in _ENDINGS and path.name not in _NO_PART
+        is_part = path.suffix in _ENDINGS and path.name not in {*_NO_PART, *but}
         if is_part and not path.name.startswith(("test_", ".")) and path.is_file():
             content.update(f"{path.name}\n".encode())
             content.update(sha256(path.read_bytes()).digest())

@@ -203,6 +203,7 @@ def _say_run(position: int, trace: Trace, book: Book) -> None:
         answer=answer,
         error=error,
         tools=sorted({call.name for call in trace.calls}),
+        calls=[[call.name, call.arguments] for call in trace.calls],
     )
 
 
