@@ -106,7 +106,7 @@ class Provider(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def provider() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
     server.server_close()
@@ -117,21 +117,15 @@ def provider() -> Iterator[str]:
     ("imports", "ask"),
     [
         pytest.param(
-            'import openai\nCLIENT = openai.OpenAI(base_url="@URL@/v1", api_key="k")',
-            f"CLIENT.{CHAT_CALL}",
-            id="chat",
-        ),
-        pytest.param(
-            "import openai",
-            'openai.OpenAI(base_url="@URL@/v1", api_key="k").responses.create(model="m", input="")',
-            id="responses, by a client of each run",
-        ),
-        pytest.param(
-            "import openai\n\n\nasync def later():\n"
+            'import openai\nCLIENT = openai.OpenAI(base_url="@URL@/v1", api_key="k")\n\n\n'
+            "async def later():\n"
             '    client = openai.AsyncOpenAI(base_url="@URL@/v1", api_key="k")\n'
             f"    await client.{CHAT_CALL}",
-            "asyncio.run(later())",
-            id="async",
+            f"CLIENT.{CHAT_CALL}\n"
+            '    own = openai.OpenAI(base_url="@URL@/v1", api_key="k")\n'
+            '    own.responses.create(model="m", input="")\n'
+            "    asyncio.run(later())",
+            id="openai: chat, responses by a client of each run, async",
         ),
         pytest.param(
             "import anthropic",

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pytest_sopbench._sessions.lines import bare, sealed, seed_of
 from pytest_sopbench.cli import main
+from tests.builders.saved import bare, sealed, seed_of
 
 KEPT = "kept.jsonl"
 RUBRIC = "It names the same parcel and says the same of it."

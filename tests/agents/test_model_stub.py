@@ -229,14 +229,14 @@ def test_each_fault_has_its_outcome(
 ) -> None:
     """One model, as the clients have tests of their own; every other task goes wrong."""
     tasks = [task for task in goods.tasks if task.expected["hazard_class"] != "Unable to Decide"]
-    tasks = tasks[:4]
-    struck = {task.id for task in tasks[::2]}
+    tasks = tasks[:2]
+    struck = {tasks[0].id}
     stub.err(kind, when=lambda seen: seen.task in struck)
     settings = {"max_turns": 12, "max_retries": 0, "timeout": 30 if kind != "slow" else 2}
 
     outcomes = desk.outcomes(agent(model="openai/m", **settings), tasks)
 
-    assert {"correct": 2, outcome: 2} == outcomes
+    assert {"correct": 1, outcome: 1} == outcomes
 
 
 @pytest.mark.parametrize("kind", ["malformed", "unknown_tool", "bad_arguments", "prose", "empty"])

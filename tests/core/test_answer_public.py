@@ -13,11 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench import Task, Trace, Verdict
-from pytest_sopbench._core.answers.find import read_returned
-from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.fields.values import infer_field
-from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.trace import Ending
+from tests.builders.judged import Ending, JudgingRules, infer_field, judge, read_returned
 
 DATA = os.environ.get("SOPBENCH_DATA")
 FOLDERS = sorted(Path(DATA, "sop_bench").iterdir()) if DATA else []
@@ -29,7 +25,7 @@ Row = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A public domain, as far as answers are concerned."""
+    """A public domain, as far as answers are concerned: one row for each."""
 
     rules: JudgingRules
     rows: tuple[Row, ...]
@@ -38,9 +34,12 @@ class Folder:
 def read_folder(path: Path) -> Folder:
     names = json.loads((path / "metadata.json").read_text("utf-8"))["output_columns"]
     with (path / "test_set_with_outputs.csv").open(encoding="utf-8-sig", newline="") as file:
-        rows = tuple({name: row[name] for name in names} for row in csv.DictReader(file))
+        rows = [{name: row[name] for name in names} for row in csv.DictReader(file)]
     fields = tuple(infer_field(name, [row[name] for row in rows]) for name in names)
-    return Folder(JudgingRules(fields=fields, sop=(path / "sop.txt").read_text("utf-8")), rows)
+    # The same answer reads alike, whatever task it is of.
+    different = {tuple(row.values()): row for row in rows}
+    rules = JudgingRules(fields=fields, sop=(path / "sop.txt").read_text("utf-8"))
+    return Folder(rules, tuple(different.values()))
 
 
 @pytest.fixture(params=FOLDERS, ids=lambda path: path.name)

@@ -13,10 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench import Answer
-from pytest_sopbench._core.answers.find import find_answer, read_returned
-from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
-from pytest_sopbench._core.model.trace import AnswerForm, Returned, ReturnedKind
+from pytest_sopbench import Answer, OutputField
+from tests.builders.judged import (
+    AnswerForm,
+    Compare,
+    FieldType,
+    Returned,
+    ReturnedKind,
+    find_answer,
+    read_returned,
+)
 
 PAIR = (
     OutputField(name="berth", type=FieldType.TEXT),
@@ -254,7 +260,7 @@ FRAMES = ("{}", '{}"}}', "<berth>{}", "<final_output>{}}}</final_output>")
 def test_steps_grow_with_the_length_of_the_text_and_no_faster(
     part: str, count_steps: CountSteps
 ) -> None:
-    short, long = part * (10_000 // len(part)), part * (20_000 // len(part))
+    short, long = part * (4_000 // len(part)), part * (8_000 // len(part))
 
     for frame in FRAMES:
         steps = [count_steps(functools.partial(find, frame.format(text))) for text in (short, long)]

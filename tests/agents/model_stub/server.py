@@ -70,7 +70,7 @@ class Stub(ThreadingHTTPServer):
             self.requests, self.faults = [], []
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
