@@ -69,18 +69,27 @@ def policy_cards(
     """Return a card for each way in which two policies differ, with the first such case."""
     found: dict[str, Card] = {}
     for row, a, b in zip(rows, one, other, strict=True):
-        if a.told == b.told and not a.error:
+        readings = a.against(b)
+        if readings[0] == readings[1] and not a.error:
             continue
         names = dict.fromkeys((*_clauses(a, sources[0]), *_clauses(b, sources[1])))
         card = Card(
             about=POLICIES,
             clause=", ".join(names),
-            inputs={name: value for name, value in row.items() if name != ID},
-            readings={"a": a.told, "b": b.told},
+            inputs={**{name: row[name] for name in row if name != ID}, **_written(a, b)},
+            readings={"a": readings[0], "b": readings[1]},
         )
         before = found.get(card.key)
         found[card.key] = replace(before, cases=before.cases + 1) if before else card
     return sorted(found.values(), key=lambda card: -card.cases)
+
+
+def _written(a: Ran, b: Ran) -> Mapping[str, JsonValue]:
+    """What both policies write, if that is not the same."""
+    if a.writes == b.writes:
+        return {}
+    told = {"a writes": a.writes, "b writes": b.writes}
+    return {name: [[tool, dict(given)] for tool, given in calls] for name, calls in told.items()}
 
 
 def _clauses(ran: Ran, source: str) -> tuple[str, ...]:

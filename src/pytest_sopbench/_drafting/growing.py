@@ -214,7 +214,7 @@ def _pool(
     seen = {content_of(shape, row) for row in known}
     places = list[int]()
     for at in range(len(known), len(tried.rows)):
-        pair = tried.a[at].told, tried.b[at].told
+        pair = tried.a[at].against(tried.b[at])
         content = content_of(shape, tried.rows[at])
         is_sure = runs[at].answer is not None and (pair[0] == pair[1] or pair in settled)
         is_asked = going.part is None or _comes_to(runs[at], going.part)

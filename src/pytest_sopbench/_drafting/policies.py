@@ -96,6 +96,6 @@ def _calling(node: ast.Call, tools: dict[str, Tool]) -> Iterator[str]:
         yield f"line {node.lineno}: it calls {name!r}, and there is no such tool"
     else:
         given = {one.arg for one in node.keywords}
-        if given != set(tools[name].key):
-            wanted = ", ".join(tools[name].key)
+        if given != set(tools[name].arguments):
+            wanted = ", ".join(tools[name].arguments)
             yield f"line {node.lineno}: {name!r} takes exactly {wanted}"

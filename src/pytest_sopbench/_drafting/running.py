@@ -16,7 +16,7 @@ from pytest_sopbench._audit.observing.mutants import Mutation, mutate
 from pytest_sopbench._audit.observing.sandbox import Limits, observe_coverage
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._drafting.shape import ID, Row, Shape
+from pytest_sopbench._drafting.shape import ID, KEY, Row, Shape
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import SopbenchError
 
@@ -38,6 +38,7 @@ class Ran:
         error: why it failed.
         lines: the lines of its source that it came to.
         calls: the calls that it made, by name and arguments.
+        writes: those of tools that write, without the keys that each row has of its own.
         sides: by the number of a condition whether it held, did not, and whether both sides of its
             comparison were equal.
     """
@@ -46,6 +47,7 @@ class Ran:
     error: str = ""
     lines: frozenset[int] = frozenset()
     calls: Calls = ()
+    writes: Calls = ()
     sides: Mapping[int, frozenset[str]]
 
     @property
@@ -54,6 +56,31 @@ class Ran:
         if self.answer is None:
             return f"fails: {self.error}"
         return ", ".join(f"{name} {value}" for name, value in self.answer.items())
+
+    def against(self, other: Ran) -> tuple[str, str]:
+        """Return what this and another policy came to: equal texts if they did the same.
+
+        What they write differently is named, and not quoted: its values differ with each row.
+        """
+        named = ", ".join(_differing(self.writes, other.writes))
+        if not named or self.error or other.error:
+            return self.told, other.told
+        return f"{self.told}; its own {named}", f"{other.told}; another {named}"
+
+
+def _differing(one: Calls, other: Calls) -> list[str]:
+    if [name for name, _ in one] != [name for name, _ in other]:
+        every = dict.fromkeys(name for name, _ in (*one, *other))
+        return [f"calls of {' and '.join(every)}"]
+    pairs = zip(one, other, strict=True)
+    return [
+        *dict.fromkeys(
+            f"{argument} of {name}"
+            for (name, given), (_, others) in pairs
+            for argument, value in given.items()
+            if others.get(argument) != value
+        )
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +125,19 @@ def mutants(texts: Texts, source: str, rows: Sequence[Row]) -> Mutation:
 def _ran(run: Mapping[str, Any], covered: Mapping[str, Any], shape: Shape) -> Ran:
     # What is no answer of this domain can be no label either.
     error = run["error"] or shape.fault_of(run["answer"])
+    calls = tuple((name, arguments) for name, arguments in run["calls"])
+    writers = {one.name for one in shape.writers}
+    keys = {one.name for one in shape.columns if one.type == KEY}
     return Ran(
         answer=None if error else run["answer"],
         error=error,
         lines=frozenset(map(int, covered.get("lines", ()))),
-        calls=tuple((name, arguments) for name, arguments in run["calls"]),
+        calls=calls,
+        writes=tuple(
+            (name, {one: value for one, value in given.items() if one not in keys})
+            for name, given in calls
+            if name in writers
+        ),
         sides={
             int(number): frozenset(map(str, sides))
             for number, sides in covered.get("seen", {}).items()

@@ -76,13 +76,23 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool without code: it looks columns up by others, or does something and says so."""
+    """A tool without code: it looks columns up by others, or does something and says so.
+
+    `takes` are arguments of a tool that does something which stand in no column, since the
+    procedure has them found out: each has a name and a type, as an output has.
+    """
 
     name: str
     description: str
     key: tuple[str, ...]
     returns: tuple[str, ...] = ()
     may_be_missing: bool = False
+    takes: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """All that a call of it has to give: its key, and what the caller has found out."""
+        return (*self.key, *(str(one["name"]) for one in self.takes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,8 +149,11 @@ class Shape:
                 "description": tool.description,
                 "parameters": {
                     "type": "object",
-                    "properties": {name: _schema(by_name[name]) for name in tool.key},
-                    "required": list(tool.key),
+                    "properties": {
+                        **{name: _schema(by_name[name]) for name in tool.key},
+                        **{str(one["name"]): _argument(one) for one in tool.takes},
+                    },
+                    "required": list(tool.arguments),
                     "additionalProperties": False,
                 },
             }
@@ -171,7 +184,7 @@ class Shape:
     def world(self) -> str:
         """Return `world.json`: for each tool that writes an empty table of what it was told."""
         tables = {
-            one.name: {"key": _ENTRY, "columns": [_ENTRY, *one.key], "rows": []}
+            one.name: {"key": _ENTRY, "columns": [_ENTRY, *one.arguments], "rows": []}
             for one in self.writers
         }
         return json.dumps({"tables": tables}, indent=2) + "\n"
@@ -197,17 +210,13 @@ class Shape:
         by_name = {one.name: one for one in self.columns}
         lines = ["inputs:", *(f"  {_told(by_name[name])}" for name in self.inputs), "tools:"]
         for tool in self.tools:
-            lines.append(f"  {tool.name}({', '.join(tool.key)}): {tool.description}")
+            lines.append(f"  {tool.name}({', '.join(tool.arguments)}): {tool.description}")
+            lines += (f"    takes {_value_told(one)}" for one in tool.takes)
             lines += (f"    returns {_told(by_name[name])}" for name in tool.returns)
             if tool.may_be_missing:
                 lines.append("    raises ToolError if there is no such record")
         lines.append("outputs:")
-        lines += (
-            f"  {one['name']}: {one['type']}, one of {json.dumps(one['values'])}"
-            if one["type"] == "enum"
-            else f"  {one['name']}: {one['type']}"
-            for one in self.outputs
-        )
+        lines += (f"  {_value_told(one)}" for one in self.outputs)
         return "\n".join(lines)
 
 
@@ -216,6 +225,17 @@ def _schema(column: Column) -> dict[str, Any]:
     if column.type == NUMBER:
         return {"type": "integer" if column.step == int(column.step) else "number", **about}
     return {"type": "boolean" if column.type == BOOLEAN else "string", **about}
+
+
+def _argument(one: Mapping[str, Any]) -> dict[str, Any]:
+    if one["type"] == "enum":
+        return {"type": "string", "enum": one["values"]}
+    return {"type": one["type"]}
+
+
+def _value_told(one: Mapping[str, Any]) -> str:
+    told = f", one of {json.dumps(one['values'])}" if one["type"] == "enum" else ""
+    return f"{one['name']}: {one['type']}{told}"
 
 
 def _type(column: Column) -> str:
@@ -228,7 +248,7 @@ def _output(one: Mapping[str, Any]) -> dict[str, Any]:
 
 def _entry(tool: Tool) -> dict[str, Any]:
     if not tool.returns:
-        told = {name: {"argument": name} for name in tool.key}
+        told = {name: {"argument": name} for name in tool.arguments}
         return {"insert": tool.name, "set": {_ENTRY: {"next": "E-"}, **told}}
     return {"key": list(tool.key), "returns": list(tool.returns), "missing": "error"}
 
@@ -302,6 +322,7 @@ def _read_tool(told: Mapping[str, Any]) -> Tool:
         key=tuple(map(str, told["key"])),
         returns=tuple(map(str, told.get("returns") or ())),
         may_be_missing=bool(told.get("may_be_missing")),
+        takes=tuple(map(_read_output, told.get("takes") or ())),
     )
 
 
@@ -326,10 +347,14 @@ def _of_names(shape: Shape, names: Collection[str]) -> Iterator[str]:
         if every.count(name) > 1:
             yield f"the name {name!r} stands for two columns or outputs"
     for one in shape.outputs:
-        if one["type"] not in _OUTPUTS:
-            yield f"output {one['name']!r}: {one['type']!r} is none of {', '.join(_OUTPUTS)}"
-        if one["type"] == "enum" and len(set(one["values"])) < 2:  # noqa: PLR2004 - a choice
-            yield f"output {one['name']!r}: it needs two labels or more"
+        yield from _of_value(one, f"output {one['name']!r}")
+
+
+def _of_value(one: Mapping[str, Any], what: str) -> Iterator[str]:
+    if one["type"] not in _OUTPUTS:
+        yield f"{what}: {one['type']!r} is none of {', '.join(_OUTPUTS)}"
+    if one["type"] == "enum" and len(set(one["values"])) < 2:  # noqa: PLR2004 - a choice
+        yield f"{what}: it needs two values or more"
 
 
 def _of_column(column: Column) -> Iterator[str]:
@@ -359,6 +384,18 @@ def _columns_of(tool: Tool) -> tuple[str, ...]:
     return (*tool.key, *tool.returns)
 
 
+def _of_takes(tool: Tool) -> Iterator[str]:
+    if tool.takes and tool.returns:
+        yield f"tool {tool.name!r}: only a tool that writes takes what stands in no column"
+    for one in tool.takes:
+        what = f"tool {tool.name!r}: argument {one['name']!r}"
+        yield from _of_value(one, what)
+        if not one["name"].isidentifier() or tool.arguments.count(one["name"]) > 1:
+            yield f"{what} is no name, or stands twice"
+        if one["name"] == _ENTRY:
+            yield f"{what}: the name stands for the entry itself"
+
+
 def _of_tools(shape: Shape, names: Collection[str]) -> Iterator[str]:
     returned = [name for tool in shape.tools for name in tool.returns]
     for name in names:
@@ -370,5 +407,6 @@ def _of_tools(shape: Shape, names: Collection[str]) -> Iterator[str]:
             yield f"{tool.name!r} is no name of a tool, or stands twice"
         if not tool.key:
             yield f"tool {tool.name!r}: it has no key"
+        yield from _of_takes(tool)
     for name in set(shape.distractors) - set(tools):
         yield f"distractor {name!r} is no tool"

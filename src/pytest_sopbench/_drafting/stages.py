@@ -252,7 +252,7 @@ class Draft:
         settled = settled_pairs(cards, which)
 
         def is_usable(at: int) -> bool:
-            pair = tried.a[at].told, tried.b[at].told
+            pair = tried.a[at].against(tried.b[at])
             return pair[0] == pair[1] or pair in settled
 
         # A domain that has grown is not made smaller again.
