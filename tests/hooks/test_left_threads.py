@@ -8,8 +8,8 @@ from threading import Event, Thread
 
 import pytest
 
-from pytest_sopbench._hooks.process import exit_guard as left_threads
-from pytest_sopbench._hooks.process.exit_guard import LeftThreads
+from pytest_sopbench._hooks.process import left_threads
+from pytest_sopbench._hooks.process.left_threads import LeftThreads
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_a_process_that_somebody_holds_for_ever_ends_with_the_status_it_has_earn
     pytester: pytest.Pytester, what: str, agent: str, status: int
 ) -> None:
     pytester.makeconftest(
-        "import pytest\nfrom pytest_sopbench._hooks.process import exit_guard as left_threads\n"
+        "import pytest\nfrom pytest_sopbench._hooks.process import left_threads\n"
         f"left_threads.LAST = 1.0\n{HOLDS[what]}"
     )
 
@@ -99,8 +99,7 @@ def test_a_program_that_calls_pytest_goes_on_as_long_as_it_likes(
 ) -> None:
     pytester.makeini("[pytest]\naddopts = --sop-domain=lab --sop-agent=habits:right")
     pytester.makeconftest(
-        "from pytest_sopbench._hooks.process import exit_guard as left_threads\n"
-        "left_threads.LAST = 0.1"
+        "from pytest_sopbench._hooks.process import left_threads\nleft_threads.LAST = 0.1"
     )
     program = pytester.makepyfile(
         program="""

@@ -37,7 +37,7 @@ from pytest_sopbench._hooks.items.variants import VariantBooks, VariantItems
 from pytest_sopbench._hooks.printing.progress import GroupedFailures, ProgressHooks
 from pytest_sopbench._hooks.printing.report_files import JunitFile, check_reports
 from pytest_sopbench._hooks.printing.summary import SummaryHooks
-from pytest_sopbench._hooks.process.exit_guard import LeftThreads
+from pytest_sopbench._hooks.process.left_threads import LeftThreads
 from pytest_sopbench._hooks.process.outgoing import BREAKAGE, Breakage, Outgoing
 from pytest_sopbench._hooks.runs.run_cache import RUNS, Runs
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
