@@ -22,9 +22,11 @@ TASKS: Final = 40
 """Rows that a draft has, unless its branches need more."""
 
 _DRAWN: Final = 120
-_ROUNDS: Final = 4
+_ROUNDS: Final = 6
 _EACH: Final = 6
-_MOST: Final = 900
+_SEARCHED: Final = 900
+"""Rows that the search may try."""
+
 _POOL: Final = 260
 _TWICE: Final = 2
 """Rows that each branch and each changed policy gets, so that no row bears one alone."""
@@ -63,10 +65,12 @@ def try_out(
         rows += worlds.around(row)
     rows += worlds.messy(messy)
     found = run_both(texts, sources, [*known, *rows])
+    left = _SEARCHED
     for _ in range(_ROUNDS):
-        more = [*_searched(worlds, found, sources)][: _MOST - len(found.rows) + len(known)]
+        more = [*_searched(worlds, found, sources)][:left]
         if not more:
             break
+        left -= len(more)
         found += run_both(texts, sources, more)
     return found
 
@@ -81,15 +85,20 @@ def _searched(
     worlds: Worlds, found: Tried, sources: tuple[str, str]
 ) -> Iterator[dict[str, JsonValue]]:
     for runs, source in ((found.a, sources[0]), (found.b, sources[1])):
-        for number, side in unreached(runs, source):
-            near = [at for at, one in enumerate(runs) if number in one.sides]
+        near_by = {
+            (number, side): [at for at, one in enumerate(runs) if number in one.sides]
+            for number, side in unreached(runs, source)
+        }
+        # Behind a condition that few rows come to most is still to be found; one that many rows
+        # came to may have no other side.
+        for (number, side), near in sorted(near_by.items(), key=lambda one: len(one[1])):
             if not near:
                 # It lies behind another condition, which more rows may pass.
                 yield from worlds.draw(_EACH * _EACH)
             elif side == EQUAL:
                 yield from _closer(worlds, found.rows, runs, number)
             else:
-                for at in near[:_EACH]:
+                for at in worlds.some(near, _EACH):
                     yield from worlds.near(found.rows[at], _EACH)
 
 

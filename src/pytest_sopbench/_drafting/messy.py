@@ -1,8 +1,9 @@
 """Messy cases: several things are irregular in a row, and decide by themselves or do not.
 
 A value is irregular if it lies at a cut-off or one step beside it, if it is one of the odd values
-of its column, or if a record is missing. Whether it decides, running the policy says: on the row,
-and on the same row with usual values in its place.
+of its column, or if a record is missing. In a column of which nearly all values lie at a cut-off,
+such as a score from 1 to 5, that is nothing irregular. Whether it decides, running the policy says:
+on the row, and on the same row with usual values in its place.
 """
 
 from __future__ import annotations
@@ -71,7 +72,12 @@ def _irregular(shape: Shape, numbers: frozenset[Decimal], row: Row) -> Iterator[
         if tool.returns and all(row.get(name) is None for name in tool.returns):
             yield tool.name
     for column in shape.columns:
-        if row.get(column.name) is not None and is_irregular(column, numbers, row[column.name]):
+        value = row.get(column.name)
+        if value in column.odd or (
+            value is not None
+            and is_irregular(column, numbers, value)
+            and not all(is_irregular(column, numbers, one) for one in _spread(column))
+        ):
             yield column.name
 
 
@@ -106,9 +112,13 @@ def _usual(column: Column, numbers: frozenset[Decimal]) -> Sequence[JsonValue]:
         return [True, False]
     if not column.is_ordered:
         return [*column.values][: _USUAL + 1]
+    values = _spread(column)
+    return [one for one in values if not is_irregular(column, numbers, one)] or values
+
+
+def _spread(column: Column) -> Sequence[JsonValue]:
     span = column.high - column.low
-    values = [column.value(column.low + span * part / 8) for part in (1, 7, 4)]
-    return [one for one in values if not is_irregular(column, numbers, one)]
+    return [column.value(column.low + span * part / 8) for part in (1, 7, 4)]
 
 
 def told(shape: Shape, weighed: Sequence[Weighed], share: float) -> Iterator[str]:

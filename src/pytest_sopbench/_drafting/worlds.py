@@ -93,6 +93,10 @@ class Worlds:
                 if row[column.name] is not None and value != row[column.name]:
                     yield self._fresh({**row, column.name: value})
 
+    def some(self, places: Sequence[int], count: int) -> Sequence[int]:
+        """Draw so many of these places: the first ones may all lie far from what is looked for."""
+        return self._random.sample(places, min(count, len(places)))
+
     def near(self, row: Row, count: int) -> Iterator[dict[str, JsonValue]]:
         """Yield rows that differ from this one in one to three columns."""
         columns = [one for one in self.shape.columns if one.type != KEY]
