@@ -63,6 +63,19 @@ def test_an_irregular_value_decides_if_the_policy_does_otherwise_without_it(
     assert "carrier" not in weighed.decides
 
 
+def test_a_score_of_few_values_is_not_irregular_and_no_noise() -> None:
+    columns = [dict(one) for one in TOOLS["columns"]]
+    columns[3].update(low=0, high=4)
+    texts = Texts(sop=SOP, shape=read_shape({**TOOLS, "columns": columns}))
+    policy = POLICY.replace(">= 15", ">= 4").replace("<= 2", "in (0, 1, 2)")
+    row = {**ORDINARY, "days_late": 2}
+
+    weighed, *_ = weigh(texts, policy, [row])
+
+    assert NOTHING == weighed.irregular
+    assert "days_late" in weighed.decides
+
+
 def test_odd_values_of_a_column_come_into_rows_and_the_policies_label_them(
     model: DraftingModel, drafts: Drafts, folder: Path
 ) -> None:

@@ -16,6 +16,7 @@ from click.testing import Result
 from drafting_model import (
     BRIEF,
     EXCLUDED,
+    OTHER_POLICY,
     POLICY,
     SOP,
     TOOLS,
@@ -56,6 +57,35 @@ def test_a_policy_that_is_wrong_in_one_clause_becomes_a_card_and_its_cases_no_ro
     ]
     assert [] == doubtful
     assert "4 cases: done before" in drafts("--model", "openai/gpt-x").stdout
+
+
+def test_policies_that_answer_alike_and_write_differently_become_a_card(
+    model: DraftingModel, drafts: Drafts, folder: Path
+) -> None:
+    """A card catches it: a row on which two policies write differently has no label."""
+    claim, cents = (
+        'call("open_claim", order_id=inputs["order_id"]',
+        'cents=int(order["price"] * {})',
+    )
+    tools = [
+        TOOLS["tools"][0],
+        {**TOOLS["tools"][1], "takes": [{"name": "cents", "type": "integer"}]},
+    ]
+    model.writer.tools = json.dumps({**TOOLS, "tools": tools})
+    model.writer.policy_a = POLICY.replace(claim, f"{claim}, {cents.format(100)}")
+    model.writer.policy_b = OTHER_POLICY.replace(claim, f"{claim}, {cents.format(10)}")
+
+    drafts(*WITH_MODEL)
+
+    cards = [one for one in cards_of(folder) if one["about"] == "policies"]
+    (card,) = cards
+    assert "3.2" == card["clause"]
+    assert {
+        "a": "decision refund; its own cents of open_claim",
+        "b": "decision refund; another cents of open_claim",
+    } == card["readings"]
+    assert card["inputs"]["a writes"] != card["inputs"]["b writes"]
+    assert not [one for one in rows_of(folder) if int(one["days_late"] or 0) >= 15]
 
 
 def test_two_policies_that_err_alike_are_caught_by_the_solver(

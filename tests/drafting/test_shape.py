@@ -33,8 +33,23 @@ def changed(place: str, number: int, **more: Any) -> Mapping[str, Any]:
         pytest.param(changed("columns", 4, values=[]), "it has no values", id="no values"),
         pytest.param(changed("columns", 4, type="colour"), "'colour' is none of", id="type"),
         pytest.param(changed("columns", 4, name="decision"), "stands for two", id="twice"),
-        pytest.param(changed("outputs", 0, values=["refund"]), "two labels", id="one label"),
+        pytest.param(changed("outputs", 0, values=["refund"]), "two values", id="one label"),
         pytest.param(changed("tools", 0, key=[]), "it has no key", id="no key"),
+        pytest.param(
+            changed("tools", 0, takes=[{"name": "sum", "type": "integer"}]),
+            "only a tool that writes",
+            id="a look-up that takes more",
+        ),
+        pytest.param(
+            changed("tools", 1, takes=[{"name": "order_id", "type": "integer"}]),
+            "'order_id' is no name, or stands twice",
+            id="an argument twice",
+        ),
+        pytest.param(
+            changed("tools", 1, takes=[{"name": "reason", "type": "words"}]),
+            "'words' is none of",
+            id="an argument of no type",
+        ),
         pytest.param({**TOOLS, "distractors": ["ping"]}, "'ping' is no tool", id="distractor"),
     ],
 )
@@ -61,6 +76,20 @@ def test_tools_that_do_not_fit_are_named(data: Mapping[str, Any], told: str) -> 
 def test_a_policy_that_reaches_too_far_is_named(source: str, told: str) -> None:
     with pytest.raises(UnusableError, match=told):
         checked_policy(source, read_shape(TOOLS))
+
+
+def test_a_policy_gives_a_tool_all_that_it_takes() -> None:
+    shape = read_shape(changed("tools", 1, takes=[{"name": "cents", "type": "integer"}]))
+
+    with pytest.raises(UnusableError, match="takes exactly order_id, cents"):
+        checked_policy(POLICY, shape)
+    checked_policy(
+        POLICY.replace(
+            'id=inputs["order_id"])\n        return {"decision": "refund"}  #',
+            'id=inputs["order_id"], cents=1)\n        return {"decision": "refund"}  #',
+        ),
+        shape,
+    )
 
 
 def test_a_domain_whose_tools_only_look_up_has_no_world_to_judge() -> None:
