@@ -14,7 +14,7 @@ from pytest_sopbench import Outcome
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.model.task import RunKey
-from pytest_sopbench._sessions.file.line_places import start_to_line
+from pytest_sopbench._sessions.file.writer import start_to_line
 from pytest_sopbench._sessions.lines import sealed, seed_of
 
 Sopbench = Callable[..., Result]

@@ -13,8 +13,7 @@ from itertools import combinations
 
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.total import without_labels
-from pytest_sopbench._core.model.agent_labels import labels_of
-from pytest_sopbench._core.model.task import GroupKey, TaskName
+from pytest_sopbench._core.model.task import GroupKey, TaskName, labels_of
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.statistics import ALPHA, PairedTest, holm, needed_for
 
@@ -79,7 +78,7 @@ def leaderboard_of(
     *,
     may_fail: Collection[TaskName] = (),
 ) -> Leaderboard | None:
-    """Put the agents of a session side by side; `None` where it has one.
+    """Put the agents of a session side by side; `None` if it has one.
 
     The order is that of TSR, then of ECR, then that of the session; an agent of which too many runs
     were unavailable has no rate, and stands last. p is that of the exact McNemar
