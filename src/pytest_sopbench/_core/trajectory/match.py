@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from operator import attrgetter
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -103,11 +104,15 @@ def answers(expected: ExpectedCall, actual: Call, modes: Modes) -> bool:
 def aligned(expected: Sequence[ExpectedCall], actual: Sequence[Call], modes: Modes) -> Pairs:
     """Pair as many calls as possible without crossing: a longest common subsequence.
 
-    Time and memory grow with the product of the lengths. Among the longest, the one is taken that
-    pairs each call as early as it can.
+    Time and memory grow with the product of the lengths, less the common start. Among the
+    longest, the one is taken that pairs each call as early as it can.
     """
-    same = [[answers(one, other, modes) for other in actual] for one in expected]
-    rows, columns = len(expected), len(actual)
+    # Pairing two first calls that match costs nothing: whatever either was paired with instead can
+    # be let go, so the common start is part of some longest alignment.
+    together = zip(expected, actual, strict=False)
+    start = sum(1 for _ in takewhile(lambda pair: answers(*pair, modes), together))
+    same = [[answers(one, other, modes) for other in actual[start:]] for one in expected[start:]]
+    rows, columns = len(expected) - start, len(actual) - start
     best = [[0] * (columns + 1) for _ in range(rows + 1)]
     for row in reversed(range(rows)):
         for column in reversed(range(columns)):
@@ -116,13 +121,11 @@ def aligned(expected: Sequence[ExpectedCall], actual: Sequence[Call], modes: Mod
                 if same[row][column]
                 else max(best[row + 1][column], best[row][column + 1])
             )
-    pairs: Pairs = []
+    pairs = [(at, at) for at in range(start)]
     row = column = 0
     while row < rows and column < columns:
-        # Pairing two first calls that match costs nothing: whatever either was paired with instead
-        # can be let go.
         if same[row][column]:
-            pairs.append((row, column))
+            pairs.append((start + row, start + column))
             row, column = row + 1, column + 1
         elif best[row + 1][column] > best[row][column + 1]:
             row += 1
