@@ -20,10 +20,10 @@ import pytest
 from bundled_domains.catalogue import READS
 
 from pytest_sopbench import Domain, Task, Verdict
-from pytest_sopbench._core.agent_source import Policy
 from pytest_sopbench._core.contract.demands import RuleState
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._loading.load import load_domain

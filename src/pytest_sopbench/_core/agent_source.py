@@ -1,15 +1,13 @@
-"""Where agents come from: the shape of a source, what it is given, and what agents may call."""
+"""Where agents come from: the shape of a source, and what it is given."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-from pytest_sopbench._core.model.task import RunKey
-from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.model.protocols import Policy
 
 from .domain import Domain
 
@@ -71,39 +69,3 @@ class AgentSource(Protocol):
             LoadingError: a domain lacks what the agent needs of it.
         """
         ...
-
-
-# The shapes through which rooms meet that must not import one another.
-
-
-class ToolCaller(Protocol):
-    """The part of a toolbox that an agent or a reference policy needs."""
-
-    def call(self, name: str, /, **arguments: object) -> JsonValue:
-        """Return the tool's value.
-
-        Raises:
-            ToolError: what was asked is impossible; recorded, and the run may go on.
-        """
-        ...
-
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-
-class Policy(Protocol):
-    """The SOP of a domain as a function of inputs and tool results."""
-
-    def __call__(
-        self, inputs: Mapping[str, JsonValue], call: Callable[..., JsonValue], /
-    ) -> Mapping[str, JsonValue]: ...
-
-
-class RunWrapper(Protocol):
-    """Gives what stands around one attempt at a run, entered and left in the run's own context.
-
-    `attempt` counts from 1. What it raises, on the way in or out, ends the attempt as if the agent
-    had raised it; what the agent raises it cannot swallow.
-    """
-
-    def __call__(self, key: RunKey, attempt: int, /) -> AbstractContextManager[None]: ...

@@ -13,7 +13,8 @@ from itertools import combinations
 
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.total import without_labels
-from pytest_sopbench._core.model.task import GroupKey, TaskName, labels_of
+from pytest_sopbench._core.model.agent_labels import labels_of
+from pytest_sopbench._core.model.task import GroupKey, TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.statistics import ALPHA, PairedTest, holm, needed_for
 

@@ -19,7 +19,7 @@ from pytest_sopbench._core.agent_source import (
     AgentSource,
     names_model_agent,
 )
-from pytest_sopbench._core.model.task import of_parameter
+from pytest_sopbench._core.model.agent_labels import of_parameter
 from pytest_sopbench._core.steps.approving import DENY, SCRIPTED, Approver, approve_all, deny_all
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.session.domains import import_limit, pace_of

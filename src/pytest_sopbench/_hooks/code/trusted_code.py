@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.agent_source import Policy
+from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._hooks.session.domains import ActiveDomain
 from pytest_sopbench._running.tools.domain_code import ManagerFactory
 from pytest_sopbench._running.tools.mcp_tools import McpTools

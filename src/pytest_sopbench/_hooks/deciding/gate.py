@@ -21,7 +21,8 @@ from pytest_sopbench._core.gates.conditions import (
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide, refused_as_baseline
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.task import TaskName, agents_of, named_agents
+from pytest_sopbench._core.model.agent_labels import named_agents
+from pytest_sopbench._core.model.task import TaskName, agents_of
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.worker_crashes import is_again
 from pytest_sopbench._hooks.items.transport import failed_by, is_builtin

@@ -13,7 +13,8 @@ from pytest_sopbench._core.gates.conditions import GateState
 from pytest_sopbench._core.hiding import SHORTEST
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.model.task import GroupKey, RunKey, parameter_of
+from pytest_sopbench._core.model.agent_labels import parameter_of
+from pytest_sopbench._core.model.task import GroupKey, RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.books.recorder import SessionRecorder

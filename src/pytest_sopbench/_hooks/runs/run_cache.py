@@ -15,7 +15,8 @@ import pytest
 
 from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._core.judging.availability import is_unavailable
-from pytest_sopbench._core.model.task import RunKey, Task, parameter_of
+from pytest_sopbench._core.model.agent_labels import parameter_of
+from pytest_sopbench._core.model.task import RunKey, Task
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.steps.approving import Approver
 from pytest_sopbench._hooks.code.agents import Agents, bounded_import

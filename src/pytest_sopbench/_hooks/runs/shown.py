@@ -21,7 +21,8 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding import harmless, masking
 from pytest_sopbench._core.judging.judge import breaches, has_shown
 from pytest_sopbench._core.judging.state import SeenWorld
-from pytest_sopbench._core.model.task import RunKey, Task, parameter_of
+from pytest_sopbench._core.model.agent_labels import parameter_of
+from pytest_sopbench._core.model.task import RunKey, Task
 from pytest_sopbench._core.model.trace import UNSEEN, Answer, ToolCall, Trace
 from pytest_sopbench._core.model.trajectory import (
     Call,

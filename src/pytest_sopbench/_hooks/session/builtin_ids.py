@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_sopbench._core.model.task import RunKey, of_parameter
+from pytest_sopbench._core.model.agent_labels import of_parameter
+from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._hooks.settings.marks import item_name, may_be_row, split_label
 
 from .session import SopSession

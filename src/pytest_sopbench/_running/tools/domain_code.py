@@ -19,8 +19,8 @@ from threading import RLock
 from types import ModuleType
 from typing import Any, Final, Literal, NoReturn, Protocol, TypeAlias, TypeVar, Union, cast
 
-from pytest_sopbench._core.agent_source import Policy
 from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._core.model.task import Task, ToolSpec
 from pytest_sopbench._core.model.world import Tables
 from pytest_sopbench._core.values.json import JsonValue, to_json_value

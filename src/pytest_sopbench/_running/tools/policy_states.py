@@ -8,9 +8,9 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import Final, TypeAlias, cast
 
-from pytest_sopbench._core.agent_source import Policy
 from pytest_sopbench._core.domain import Domain, StateRules
 from pytest_sopbench._core.hiding import ready_to_cut
+from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
