@@ -13,7 +13,7 @@ from click.testing import Result
 from pytest_sopbench import Outcome, RunKey
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._sessions.file.line_places import start_to_line
+from pytest_sopbench._sessions.file.writer import start_to_line
 from pytest_sopbench._sessions.lines import sealed, seed_of
 
 Sopbench = Callable[..., Result]

@@ -28,8 +28,7 @@ from pytest_sopbench._sessions.file.event_logs import (
     traces_folder,
     write_pages,
 )
-from pytest_sopbench._sessions.file.line_places import start_from_json, start_to_line
-from pytest_sopbench._sessions.file.writer import SessionWriter
+from pytest_sopbench._sessions.file.writer import SessionWriter, start_from_json, start_to_line
 from pytest_sopbench._sessions.header import SessionHeader
 from pytest_sopbench._sessions.reading.reader import read_session
 from pytest_sopbench.errors import SessionFileError, SopbenchError

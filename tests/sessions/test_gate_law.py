@@ -27,8 +27,12 @@ from pytest_sopbench._core.model.task import TaskName, shard_number, share_of
 from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._sessions.commands.gate import ask_gates
 from pytest_sopbench._sessions.commands.merge import merge_shards
-from pytest_sopbench._sessions.file.line_places import start_to_line
-from pytest_sopbench._sessions.file.writer import sealed_session, store_session, summary_to_line
+from pytest_sopbench._sessions.file.writer import (
+    sealed_session,
+    start_to_line,
+    store_session,
+    summary_to_line,
+)
 from pytest_sopbench._sessions.header import (
     DomainHeader,
     SessionHeader,

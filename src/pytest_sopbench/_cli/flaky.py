@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from pytest_sopbench._cli.app import counted_session, project, refuse, say
-from pytest_sopbench._core.gates.flaky import flaky_tasks
-from pytest_sopbench._core.gates.quarantine import NO_ENTRIES, TaskEntries
+from pytest_sopbench._core.gates.quarantine import NO_ENTRIES, TaskEntries, flaky_tasks
 from pytest_sopbench._loading.quarantine_file import read_tasks_file
 from pytest_sopbench._reports.notices import proposal_lines
 from pytest_sopbench._sessions.reading.saved import SavedSession

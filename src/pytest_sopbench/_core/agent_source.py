@@ -1,4 +1,4 @@
-"""Where agents come from: the shape of a source, and what a source is given."""
+"""Where agents come from: the shape of a source, and what it is given."""
 
 from __future__ import annotations
 

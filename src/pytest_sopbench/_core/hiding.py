@@ -204,7 +204,7 @@ class Secrets:
 
 
 def secrets_of(values: Iterable[str]) -> Secrets | None:
-    """Return what finds these secrets; `None` where there is none long enough to be one."""
+    """Return what finds these secrets; `None` if there is none long enough to be one."""
     found = [value.strip() for value in values if is_long_enough(value)]
     if not found:
         return None

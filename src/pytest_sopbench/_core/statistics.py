@@ -17,7 +17,7 @@ EXACT_LIMIT = 2_000
 
 
 def wilson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Return the bounds of the Wilson score interval of a rate, or `None` where n is 0.
+    """Return the bounds of the Wilson score interval of a rate, or `None` if n is 0.
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference,
     JASA 22 (1927), without continuity correction.
@@ -112,7 +112,7 @@ class Agreement:
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa; `None` where chance alone explains everything, as with equal labels.
+        """Cohen's kappa; `None` if chance alone explains everything, as with equal labels.
 
         Source: J. Cohen, A coefficient of agreement for nominal scales, Educational and
         Psychological Measurement 20 (1960).
@@ -121,7 +121,7 @@ class Agreement:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval of kappa; `None` where kappa is.
+        """The 95 % interval of kappa; `None` if kappa is.
 
         As in Cohen's paper the agreement by chance is taken as fixed, so a bound of kappa follows
         from a bound of the rate. That bound is Wilson's: with Cohen's own, as with the variance of
@@ -188,7 +188,7 @@ def bootstrap(
         confidence: the share of resamples within the bounds.
 
     Returns:
-        The bounds of each rate, `None` where some resample has nothing to divide. Empty without a
+        The bounds of each rate, `None` if some resample has nothing to divide. Empty without a
         task.
     """
     # By their text: the order in which runs arrived must leave no trace.

@@ -38,7 +38,7 @@ class Variant:
     by_task: Mapping[str, Replacement] = field(default_factory=dict[str, Replacement])
 
     def of(self, task_id: str) -> Replacement | None:
-        """Return what is replaced in a task; `None` where it has no such variant."""
+        """Return what is replaced in a task; `None` if it has no such variant."""
         return self.of_all or self.by_task.get(task_id)
 
 

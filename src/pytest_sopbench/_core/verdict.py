@@ -46,17 +46,17 @@ class Verdict:
     Attributes:
         outcome: how the run ended.
         reason: why, in one sentence.
-        answer: the answer that was found; `None` where the agent did not return.
+        answer: the answer that was found; `None` if the agent did not return.
         mismatches: the output fields that differ.
         only_published: whether the run is correct by the published scorer's rules alone.
         rules: one result for each rule of the contract.
-        contract: what these come to; `None` where no rule applies.
-        grounded: whether every required tool succeeded; `None` where none is required.
+        contract: what these come to; `None` if no rule applies.
+        grounded: whether every required tool succeeded; `None` if none is required.
         departure: where the run departs from the calls that are expected of its task; empty
-            where it makes exactly these, `None` where none are declared.
+            where it makes exactly these, `None` if none are declared.
         unneeded: how often each tool was called that no expected call names; `None` as above.
         unmade: the expected calls that were not made, whatever their order: each by its tool, or
-            by the first argument that differs. `None` where no calls are declared.
+            by the first argument that differs. `None` if no calls are declared.
         state_differs: where the end state of the world is not the right one; it makes a right
             answer wrong.
         notes: what is right and yet worth a note, such as a key that no schema declares.

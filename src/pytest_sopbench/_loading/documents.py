@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Final, overload
+from typing import Final
 
 from pytest_sopbench._core.documents.schema import BadSchemaError, DocumentRules, Violation
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.domain.layout import id_text
-from pytest_sopbench._loading.domain.rows import tags_of
+from pytest_sopbench._loading.domain.rows import BuiltTasks, tags_of
 from pytest_sopbench._loading.domain.steps_file import own_steps, steps_as_json
 from pytest_sopbench._loading.domain.tools import TOOL_SPECS_FILE as SPECS_FILE
 from pytest_sopbench._loading.files.cells import did_you_mean, listed
@@ -46,38 +46,24 @@ class DocumentRow:
     tags: tuple[str, ...] = ()
 
 
-class DocumentRows(Sequence[Task]):
-    """The tasks in the order of their rows; each is built anew when it is indexed."""
+class DocumentRows(BuiltTasks):
+    """The tasks of a tool-less domain."""
 
-    __slots__ = ("_domain", "path", "rows")
+    __slots__ = ("path", "rows")
 
     def __init__(self, domain: str, path: Path, rows: Sequence[DocumentRow]) -> None:
+        super().__init__(domain)
         self.path = path
         self.rows = rows
-        self._domain = domain
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __repr__(self) -> str:
-        return f"<{len(self)} tasks of {self._domain}>"
-
-    @overload
-    def __getitem__(self, index: int) -> Task: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Task, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Task | tuple[Task, ...]:
-        if isinstance(index, slice):
-            return tuple(self._task(row) for row in self.rows[index])
-        return self._task(self.rows[index])
-
     def line_at(self, position: int) -> int:
-        """The line of the data file on which the row stands, without building the task."""
         return self.rows[position].line
 
-    def _task(self, row: DocumentRow) -> Task:
+    def _task(self, position: int) -> Task:
+        row = self.rows[position]
         return Task(
             domain=self._domain,
             id=row.id,

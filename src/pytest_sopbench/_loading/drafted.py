@@ -60,7 +60,7 @@ def files_hash(folder: Path, *, but: Collection[str] = ()) -> str:
 
 
 def read_review(folder: Path) -> Review | None:
-    """Read the review of a domain; `None` where there is none that can be read."""
+    """Read the review of a domain; `None` if there is none that can be read."""
     try:
         return Review(**json.loads((folder / REVIEW).read_text("utf-8")))
     except (OSError, ValueError, TypeError):

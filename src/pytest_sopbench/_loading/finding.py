@@ -114,7 +114,7 @@ def found_candidate(candidate: DomainCandidate, where: SearchPaths) -> FoundDoma
 
 
 def metadata_name(folder: Path) -> str:
-    """The name that a domain gives itself; empty where its metadata cannot be read."""
+    """The name that a domain gives itself; empty if its metadata cannot be read."""
     try:
         return read_metadata(folder).metadata.name
     except LoadingError:

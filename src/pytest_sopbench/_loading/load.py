@@ -23,7 +23,6 @@ from pytest_sopbench._loading.domain.outputs import (
 from pytest_sopbench._loading.domain.rows import (
     Records,
     RecordTable,
-    RowTypes,
     TaskRows,
     record_tables,
 )
@@ -112,7 +111,8 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
         domain=domain,
         table=table,
         layout=layout,
-        types=RowTypes(columns=types, outputs=fields),
+        types=types,
+        outputs=fields,
         ids=ids,
         tables=tables,
         expected_calls=expected,

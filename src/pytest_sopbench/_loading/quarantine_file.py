@@ -171,7 +171,7 @@ class _TasksFile:
             self.refuse(name, "", f"{key} has no until", hint)
 
     def _line(self, name: str, key: str) -> int | None:
-        """Return the line of an entry, or of a key in it; `None` where nothing is found."""
+        """Return the line of an entry, or of a key in it; `None` if nothing is found."""
         place = None
         for number, line in enumerate(self._text.split("\n"), start=1):
             if _HEAD.match(line):

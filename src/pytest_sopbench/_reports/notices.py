@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from pytest_sopbench._core.gates.budget import Budget, Spending, reaches_time
-from pytest_sopbench._core.gates.flaky import FlakyTask, FlakyTasks
+from pytest_sopbench._core.gates.quarantine import FlakyTask, FlakyTasks
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.agent_labels import telling_labels
 from pytest_sopbench._core.model.task import RunKey, Scoring

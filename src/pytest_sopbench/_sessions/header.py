@@ -53,7 +53,7 @@ class GitState:
 def git_state(folder: Path, *, time_limit: float = TIME_LIMIT) -> GitState | None:
     """Return the state of the repository around `folder`.
 
-    `None` where there is no repository, no commit, no git, or no reply in time; never raises.
+    `None` if there is no repository, no commit, no git, or no reply in time; never raises.
     """
     command = ["git", "status", "--porcelain=v2", "--branch"]
     try:
@@ -93,7 +93,7 @@ class SessionOptions:
         agents: the specs of its agents by name, where it had several or the user named one.
         concurrency: runs in flight: a number, `auto`, or `None` for one in each process.
         replay: how recorded model traffic was used, empty where it was not.
-        failures: the tests that failed and that no gate forgives; `None` where nobody knows.
+        failures: the tests that failed and that no gate forgives; `None` if nobody knows.
         not_evaluated: what took selected tasks away.
         compare: its baseline.
         broken: what tests or agents broke in their process, which counts among the failures.
@@ -261,8 +261,8 @@ class DomainHeader(PlannedTasks):
 
     `judging` is the `rules_fingerprint` of this domain alone, which tells whether sessions of
     different domains agree on the one they share. `agents` are the planned tasks of each agent by
-    its name; empty where all are of the session's one agent. `share` is what a shard has of the
-    domain, `None` where the session is none. `comparers` say by field what compared it, down to its
+    its name; empty if all are of the session's one agent. `share` is what a shard has of the
+    domain, `None` if the session is none. `comparers` say by field what compared it, down to its
     version, where the judge did not. `deterministic` is false where a server outside of the session
     served tools, which may answer the same call otherwise another time.
     """

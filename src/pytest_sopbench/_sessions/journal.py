@@ -18,8 +18,12 @@ from pytest_sopbench._core.records.event_log import events_of, trace_of_events
 from pytest_sopbench._core.records.lines import record_from_json
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._sessions.file.atomic import replace_file
-from pytest_sopbench._sessions.file.line_places import start_from_json, start_to_line
-from pytest_sopbench._sessions.file.writer import require_plain_file, write_whole
+from pytest_sopbench._sessions.file.writer import (
+    require_plain_file,
+    start_from_json,
+    start_to_line,
+    write_whole,
+)
 from pytest_sopbench.errors import SessionFileError
 
 from .header import SessionHeader
@@ -65,7 +69,7 @@ def clear_journals(folder: Path) -> None:
 class FinishedRun:
     """A run as a journal has it: its line, the record in it, and its trace where it was kept.
 
-    `events` is its event log; empty where none is wanted.
+    `events` is its event log; empty if none is wanted.
     """
 
     line: str

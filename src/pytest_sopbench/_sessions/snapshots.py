@@ -77,7 +77,7 @@ class SnapshotFolder:
         return self.path / snapshot_file(domain, task, folder=STATE)
 
     def read(self, domain: str, task: str) -> Snapshot | None:
-        """Return the snapshot of a task, or `None` where there is none.
+        """Return the snapshot of a task, or `None` if there is none.
 
         Raises:
             SnapshotFileError: the file cannot be read, or is no snapshot of this task.
@@ -161,7 +161,7 @@ class SnapshotFolder:
 
 
 def file_text(path: Path) -> str | None:
-    """Return what stands in a file, or `None` where there is none.
+    """Return what stands in a file, or `None` if there is none.
 
     Raises:
         SnapshotFileError: the file cannot be read.
@@ -322,7 +322,7 @@ class Approver:
         return ""
 
     def _text(self, record: RunRecord, made: Trajectory) -> str | None:
-        """Return what is to be written, or `None` where the run is approved already."""
+        """Return what is to be written, or `None` if the run is approved already."""
         try:
             before = self._folder.read(record.domain, record.task)
         except SnapshotFileError:

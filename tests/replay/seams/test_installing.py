@@ -21,9 +21,8 @@ from replay_stub import MemoryTape, Provider
 from replay_stub.asking import CLIENTS, Ask, library
 
 from pytest_sopbench._replay.proxy.forwarding import signed
-from pytest_sopbench._replay.seams.decoding import decoder
 from pytest_sopbench._replay.seams.installed import SEAMS, Installation, installed
-from pytest_sopbench._replay.seams.take import Door, Seam
+from pytest_sopbench._replay.seams.take import Door, Seam, decoder
 from pytest_sopbench._replay.tape.exchange import Request
 from pytest_sopbench.errors import CassetteError, MissingRecordingError
 
@@ -375,7 +374,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
             raise ImportError(name)
         return import_module(name)
 
-    monkeypatch.setattr("pytest_sopbench._replay.seams.decoding.import_module", missing)
+    monkeypatch.setattr("pytest_sopbench._replay.seams.take.import_module", missing)
 
     with pytest.raises(CassetteError, match="encoded as 'br'; install brotli"):
         decoder("br")

@@ -14,8 +14,8 @@ from replay_stub.asking import bedrock, library, openai_chat
 
 from pytest_sopbench._replay.cassettes.lines import TaskPlace
 from pytest_sopbench._replay.cassettes.store import Store
-from pytest_sopbench._replay.seams.decoding import is_for_credentials, leaving_out
 from pytest_sopbench._replay.seams.installed import installed
+from pytest_sopbench._replay.seams.take import is_for_credentials, leaving_out
 from pytest_sopbench._replay.tape.exchange import Recording, Request, Response
 from pytest_sopbench._replay.tape.run_tape import RunTape
 from pytest_sopbench.errors import MissingRecordingError

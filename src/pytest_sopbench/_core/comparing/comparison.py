@@ -348,7 +348,7 @@ _PairEnds: TypeAlias = Mapping[tuple[_Ends, _Ends], int]
 class Change:
     """A metric in both sessions, over the same tasks; a rate with nothing to divide is `None`.
 
-    `bounds` are those of the difference, 95 %; `None` where no method has any to give, as where
+    `bounds` are those of the difference, 95 %; `None` if no method has any to give, as where
     all tasks changed alike over several trials. `method` says how they were found. `open` says why
     nobody can tell how the metric changed, or is empty.
     """

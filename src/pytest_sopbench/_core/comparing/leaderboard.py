@@ -79,7 +79,7 @@ def leaderboard_of(
     *,
     may_fail: Collection[TaskName] = (),
 ) -> Leaderboard | None:
-    """Put the agents of a session side by side; `None` where it has one.
+    """Put the agents of a session side by side; `None` if it has one.
 
     The order is that of TSR, then of ECR, then that of the session; an agent of which too many runs
     were unavailable has no rate, and stands last. p is that of the exact McNemar

@@ -345,7 +345,7 @@ def _same_scalar(one: JsonValue, other: JsonValue) -> bool:
 def difference_at(
     rules: DocumentRules, document: Mapping[str, JsonValue], path: str, expected: JsonValue
 ) -> Mismatch | None:
-    """Return the first mismatch at a path or inside of it, or `None` where there is none.
+    """Return the first mismatch at a path or inside of it, or `None` if there is none.
 
     Raises:
         ValueError: it is no path.

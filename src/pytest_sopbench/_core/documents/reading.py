@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from pytest_sopbench._core.model.trace import Returned, ReturnedKind
 from pytest_sopbench._core.values.json import STRICT, JsonValue, RefusedError, to_json_value
 from pytest_sopbench._core.values.text import REASONING
 
-from .schema import DocumentRules, Path, Role, overlaps, path_of, path_text
+from .schema import DocumentRules, Path, Role, Violation, overlaps, path_of, path_text
 
 # Read the text of an answer as one JSON document, as whoever consumes it would.
 #
@@ -38,7 +39,7 @@ class Unreadable:
     Attributes:
         kind: `empty` or `not JSON`.
         problem: what is wrong.
-        position: the character of the text, from 1; 0 where the whole of it is meant.
+        position: the character of the text, from 1; 0 if the whole of it is meant.
     """
 
     kind: str
@@ -230,3 +231,73 @@ def wrong_paths(paths: Iterable[str], mismatched: Iterable[str]) -> frozenset[st
         concerned = {path for path in every if overlaps(path, field)}
         wrong |= concerned or {field}
     return frozenset(wrong)
+
+
+# Find a document in what an agent returned, and hold it against the schema.
+
+SCHEMA: Final = "schema"
+"""The kind of the reason of a document that does not satisfy the schema."""
+
+_ENVELOPE: Final = ("output", "messages")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundDocument:
+    """The document that an agent gave, or why there is none.
+
+    Attributes:
+        document: what was found; `None` if `reason` says why not.
+        position: the offset at which it starts in the text; `None` of a mapping.
+        reason: `empty`, `not JSON` or `schema`, and what is wrong where.
+    """
+
+    document: Mapping[str, JsonValue] | None = None
+    position: int | None = None
+    reason: str = ""
+
+
+def find_document(rules: DocumentRules, returned: Returned) -> FoundDocument:
+    """Read the document, and hold it against the schema."""
+    if _is_mapping(rules, returned):
+        return _checked(rules, _unwrapped(rules, returned.mapping), None)
+    if returned.kind is ReturnedKind.NOTHING:
+        return FoundDocument(reason=f"{EMPTY}: the agent returned None")
+    if returned.kind is ReturnedKind.UNUSABLE:
+        return FoundDocument(reason=f"{NOT_JSON}: {returned.problem}")
+    read = read_document(returned.text)
+    if isinstance(read, Unreadable):
+        return FoundDocument(reason=read.reason)
+    return _checked(rules, read.value, read.position)
+
+
+def _is_mapping(rules: DocumentRules, returned: Returned) -> bool:
+    if returned.kind is ReturnedKind.MAPPING:
+        return True
+    # A document may have a key that elsewhere wraps a text.
+    return any(name in returned.mapping and name in rules.declared.names for name in _ENVELOPE)
+
+
+def _unwrapped(rules: DocumentRules, mapping: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """Return the document that an object wraps as its output, as other answers are wrapped."""
+    while "output" not in rules.declared.names:
+        inside = mapping.get("output")
+        if not isinstance(inside, Mapping):
+            break
+        mapping = inside
+    return mapping
+
+
+def _checked(rules: DocumentRules, value: JsonValue, position: int | None) -> FoundDocument:
+    broken = rules.validator.violations(value)
+    if broken:
+        return FoundDocument(reason=_in_words(rules, broken))
+    return FoundDocument(document=value if isinstance(value, Mapping) else None, position=position)
+
+
+def _in_words(rules: DocumentRules, broken: tuple[Violation, ...]) -> str:
+    first = broken[0]
+    ignored = rules.ignored_patterns.match(first.about)
+    place = f"{first.place} (ignored)" if ignored else first.place
+    demand = f" {first.demand}" if first.demand else ""
+    more = f"; and {len(broken) - 1} more" if len(broken) > 1 else ""
+    return f"{SCHEMA}: {place} breaks {first.keyword}{demand}: {first.value}{more}"

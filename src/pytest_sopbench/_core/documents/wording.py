@@ -35,7 +35,7 @@ _PART: Final = re.compile(r"\d{1,18}|[^\W\d_]+")
 
 
 def route_symptom(expected: JsonValue, actual: JsonValue) -> str:
-    """Name how an actual step stands to the expected one; nothing where they do not compare.
+    """Name how an actual step stands to the expected one; nothing if they do not compare.
 
     A rule is told from a step by the letters before its number: `R3` is no step of `4.1`.
     """
@@ -88,7 +88,7 @@ _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def apart(expected: JsonValue, actual: JsonValue) -> str:
-    """Say how far two times are apart, such as `1 h 30 min`; nothing where one is no time."""
+    """Say how far two times are apart, such as `1 h 30 min`; nothing if one is no time."""
     one, other = _seconds(expected), _seconds(actual)
     if one is not None and other is not None and one[0] == other[0]:
         return _in_words(abs(one[1] - other[1]))

@@ -65,7 +65,7 @@ def compare(
     actual: JsonValue,
     scoring: Scoring = Scoring.EXACT,
 ) -> Mismatch | None:
-    """Return why the actual value is not the expected one, or `None` where it is.
+    """Return why the actual value is not the expected one, or `None` if it is.
 
     Symmetric and reflexive, but where the field asks only for a value to be present. The reason
     of a private field never tells anything of its value.

@@ -40,7 +40,7 @@ _ANY_DOCUMENT: Final[Mapping[str, JsonValue]] = {
 
 
 def json_document(field: OutputField, expected: JsonValue, actual: JsonValue) -> str:
-    """Say at which paths two documents differ; nothing where they do not."""
+    """Say at which paths two documents differ; nothing if they do not."""
     wanted, no_document = read_cell(expected)
     if no_document:
         return f"the expected cell is {no_document}"
@@ -101,7 +101,7 @@ def _line(words: str) -> str:
 
 
 def keyed(field: OutputField, expected: JsonValue, actual: JsonValue) -> str:
-    """Say in which items two lists differ; nothing where they do not.
+    """Say in which items two lists differ; nothing if they do not.
 
     An item that is no object is its own key. What the answer says of an item beyond what is
     expected of it does not count.
@@ -208,7 +208,7 @@ def several(cell: JsonValue) -> tuple[str, ...]:
 
 
 def matches(field: OutputField, expected: JsonValue, actual: JsonValue) -> str:
-    """Say why a value does not match the pattern that is expected; nothing where it does."""
+    """Say why a value does not match the pattern that is expected; nothing if it does."""
     del field
     return "" if _fits(written(expected).strip(), actual) else "does not match the pattern"
 
@@ -240,7 +240,7 @@ _MARKS: Final = frozenset(".,")
 
 
 def contains_all(field: OutputField, expected: JsonValue, actual: JsonValue) -> str:
-    """Say which phrases a text lacks; nothing where it has them all."""
+    """Say which phrases a text lacks; nothing if it has them all."""
     del field
     wanted = several(expected)
     text = _plain(written(actual)) if actual is not None else ""

@@ -78,7 +78,7 @@ def read_spelled_number(
     Args:
         value: what was written; a JSON number is what it is.
         units: the spellings of the one unit that may stand before or behind it, or be left out.
-        grouping: what may stand between each three digits; empty where nothing may.
+        grouping: what may stand between each three digits; empty if nothing may.
         decimal: what stands before the fraction.
     """
     if not isinstance(value, str):

@@ -73,7 +73,7 @@ def uncalibrated(gate: str, where: str, doubtful: Doubtful) -> str:
 
     Args:
         gate: the name of the gate.
-        where: the group of runs that it was asked of.
+        where: the group of runs that it was checked on.
         doubtful: the judges that must not decide.
     """
     metric = gate_metrics().get(gate)
@@ -89,10 +89,10 @@ def uncalibrated(gate: str, where: str, doubtful: Doubtful) -> str:
 
 
 def unreviewed(where: str, drafts: Mapping[str, str]) -> str:
-    """Say which drafted domain leaves a gate open, whatever the gate asks, or nothing.
+    """Say which drafted domain leaves a gate open, whatever the gate demands, or nothing.
 
     Args:
-        where: the group of runs that the gate was asked of.
+        where: the group of runs that the gate was checked on.
         drafts: the domains whose labels nobody has reviewed, and what is said of them.
     """
     found = (told for domain, told in drafts.items() if _speaks_of(where, domain))

@@ -36,14 +36,14 @@ COMPARISON_GATES: Final = (LOST, DROP, P)
 """The gates that need a baseline; the bound of `lost` is a number of tasks."""
 
 
-# Where a gate is asked: of which groups of runs, and of which of them together.
+# Where a gate is checked: on which groups of runs, and on which of them together.
 #
 # Groups are called as in a summary: `DOMAIN`, or `DOMAIN (AGENT)` where the domain had several
 # agents. The runs of two agents are never counted together: one rate of both says nothing of
 # either, and a good agent would hide a bad one.
 
 POOLED: Final = "all"
-"""Where a gate on the pooled total is asked, beside the names of domains."""
+"""Where a gate on the pooled total is checked, beside the names of domains."""
 
 Agents: TypeAlias = Mapping[str, str]
 """The agent of each group, as far as its name does not tell."""
@@ -63,10 +63,10 @@ class Address(Protocol):
 def places_of(
     spec: Address, groups: Collection[str], agents: Agents = NO_AGENTS
 ) -> Sequence[tuple[str, Sequence[str]]]:
-    """Return each place where a gate is asked, and the groups that stand there together.
+    """Return each place where a gate is checked, and the groups that stand there together.
 
     Without a domain that is every group, and all domains of each agent. Where there is no such
-    group the gate is asked of nothing, and never left out.
+    group the gate is checked on nothing, and never left out.
     """
     of = {one: agents.get(one) or agent_of(one) for one in groups}
     every = {*of.values()}
@@ -111,7 +111,7 @@ EVERY: Final = "*"
 
 
 def split_field(asked: str) -> tuple[str, str] | None:
-    """Split `[DOMAIN:]field:NAME` into domain and gate; `None` where it is something else."""
+    """Split `[DOMAIN:]field:NAME` into domain and gate; `None` if it is something else."""
     if asked.startswith(FIELD):
         domain, name = "", asked.removeprefix(FIELD)
     else:
@@ -131,7 +131,7 @@ def gates_in(
 ) -> Sequence[str]:
     """Return the gates that one stands for in some groups of runs; none where it is not meant.
 
-    Of all domains together nothing is asked: fields of the same name are others there. A gate
+    Of all domains together nothing is checked: fields of the same name are others there. A gate
     without a domain is asked of those domains that have the field; one that nobody has is asked
     everywhere, and never left out.
     """
@@ -164,7 +164,7 @@ def no_such_field(name: str, summary: Summary) -> str:
 
 # Conditions on summaries, decided without pytest.
 #
-# A gate asks a metric of one domain, or of every domain and of all runs pooled. It holds, it does
+# A gate bounds a metric of one domain, or of every domain and of all runs pooled. It holds, it does
 # not, or nobody can tell; the last is never a pass.
 
 TSR: Final = "tsr"
@@ -182,7 +182,7 @@ class GateState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateSpec:
-    """What a gate asks: a metric by name, a bound, and of which domain and agent.
+    """What a gate demands: a metric by name, a bound, and of which domain and agent.
 
     The bound of a share is from 0 to 1, any other is in the unit of its metric. `missing` is the
     package of a metric that is not installed here: nobody can tell whether such a gate holds. An
@@ -199,10 +199,10 @@ class GateSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateVerdict:
-    """One gate: what it asked, what it got, and what that means; `why` is empty when it holds.
+    """One gate: what it demanded, what it got, and what that means; `why` is empty when it holds.
 
     `value` is what it got as a number: a share from 0 to 1, a count, or what a metric has as its
-    unit; `None` where there is none.
+    unit; `None` if there is none.
     `part` says of how many tasks a comparison speaks, where these are not all.
     """
 
@@ -227,7 +227,7 @@ def gate_metrics() -> Mapping[str, Metric]:
 
 
 def gate_names() -> tuple[str, ...]:
-    """Return the gates that are asked of summaries."""
+    """Return the gates that are checked on summaries."""
     return (*gate_metrics(), TASK, UNAVAILABLE)
 
 
@@ -238,7 +238,7 @@ def about_of(gate: GateSpec) -> About:
 
 
 def outcome_gates() -> frozenset[str]:
-    """Return the gates that ask nothing but how the runs ended."""
+    """Return the gates that need nothing but how the runs ended."""
     names = (name for name, metric in gate_metrics().items() if metric.of_outcomes)
     return frozenset((*names, UNAVAILABLE))
 
@@ -314,7 +314,7 @@ def blockers_of(
 
     Args:
         specs: the gates of the session.
-        summaries: of the runs that the gates are asked of, by domain.
+        summaries: of the runs that the gates are checked on, by domain.
         whole: of all runs that were planned, where gates leave some of them out.
         agents: of each group, where its name does not tell.
     """
@@ -333,7 +333,7 @@ def evaluate(
     doubts: GateBlockers | None = None,
     agents: Agents = NO_AGENTS,
 ) -> tuple[GateVerdict, ...]:
-    """Ask every gate of the groups that it is meant for, and of all domains of each agent.
+    """Check every gate on the groups that it is meant for, and of all domains of each agent.
 
     `unavailable` bounds what the others tolerate, and is no gate that can hold by itself: the
     share of unavailable runs says nothing of the agent. Without `doubts` these are those of the
@@ -354,7 +354,7 @@ def evaluate(
 def gates_at(
     spec: GateSpec, groups: Sequence[str], summaries: Mapping[str, Summary]
 ) -> Sequence[GateSpec]:
-    """Return what a gate asks in one place: itself, or one gate for each field that it means."""
+    """Return what a gate demands in one place: itself, or one gate for each field that it means."""
     if not is_field_gate(spec.name):
         return (spec,)
     names = gates_in(spec.name, groups, summaries, by_domain=bool(spec.domain))
@@ -443,14 +443,14 @@ def evaluate_comparison(
     doubts: GateBlockers | None = None,
     agents: Agents = NO_AGENTS,
 ) -> tuple[GateVerdict, ...]:
-    """Ask every gate of the groups that it is meant for, and of all tasks of each agent.
+    """Check every gate on the groups that it is meant for, and of all tasks of each agent.
 
     A gate `p` holds where no task fell. Where one did, and fewer tasks changed than p can tell from
     chance, it is inconclusive: the fall may be real.
 
     Args:
         specs: gates on a comparison and no others.
-        comparison: `None` where there is no baseline; then every gate is inconclusive.
+        comparison: `None` if there is no baseline; then every gate is inconclusive.
         doubts: of the current session; else those of the runs that were compared.
         agents: of each group, where its name does not tell.
 
@@ -610,7 +610,7 @@ _NAMED: Final = 12
 
 
 def why_unmeasurable(gate: GateSpec, domains: Sequence[Domain], *, contract: bool = True) -> str:
-    """Say why a gate would stay inconclusive whatever the runs come to; nothing where it may not.
+    """Say why a gate would stay inconclusive whatever the runs come to; nothing if it may not.
 
     Args:
         gate: what is asked.
@@ -739,7 +739,7 @@ def _number(text: str, bound: str) -> float:
     return float(bound)
 
 
-# Runs of which no gate is checked, though gates are asked of others.
+# Runs of which no gate is checked, though gates are checked on others.
 #
 # A gate turns the failed tests of its runs into misses, which it then bounds. So a gate on one
 # domain must not forgive what the runs of another one came to: nobody would look at them. The same
@@ -754,8 +754,8 @@ def unasked_verdicts(
     """Return a verdict that does not hold for each group of runs with misses but without a gate.
 
     Args:
-        specs: the gates that are asked.
-        summaries: of the runs that gates are asked of, by domain.
+        specs: the gates that are checked.
+        summaries: of the runs that gates are checked on, by domain.
         agents: of each group, where its name does not tell.
     """
     of_all = [replace(spec, agent="") for spec in specs]

@@ -67,7 +67,7 @@ def failure_verdicts(failures: int | None) -> tuple[GateVerdict, ...]:
     """Return a verdict that does not hold where tests failed that no gate forgives.
 
     Args:
-        failures: how many; `None` where the session was cut short, so that others might have.
+        failures: how many; `None` if the session was cut short, so that others might have.
     """
     asked = "tests that failed, which no gate forgives <= 0"
     if failures is None:
@@ -105,14 +105,14 @@ def _verdict(asked: str, names: Sequence[str], state: GateState) -> GateVerdict:
     return GateVerdict(asked=asked, got=str(len(names)), state=state, why=why, value=len(names))
 
 
-# The one decision on a session, asked by the session itself and by `sopbench gate`.
+# The one decision on a session, made by the session itself and by `sopbench gate`.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFacts:
     """What decides on a session, whoever has found it out.
 
-    `summaries` are of all planned runs, by domain; `asked` are of those that gates are asked of,
+    `summaries` are of all planned runs, by domain; `asked` are of those that gates are checked on,
     by what these ask of, where what is `forgiven` leaves some out. `agents` are those of the
     groups. `records` are the runs, or those of them that broke a rule. `enforces`
     holds where every rule must hold. `is_baseline` holds where this session is the baseline from
@@ -143,7 +143,7 @@ class SessionFacts:
     drafts: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def asked_of(self, about: About) -> Mapping[str, Summary]:
-        """Return what the runs came to that a gate is asked of."""
+        """Return what the runs came to that a gate is checked on."""
         return self.asked.get(about, self.summaries)
 
 
@@ -198,7 +198,7 @@ def decide(facts: SessionFacts) -> Decision:
 def refused_as_baseline(facts: SessionFacts) -> str:
     """Say why a session may not become the baseline that is missing, or nothing.
 
-    Gates on a comparison are not asked: there is nothing yet to compare with. Misses that no gate
+    Gates on a comparison are not checked: there is nothing yet to compare with. Misses that no gate
     bounds fail the session, and yet it may be the baseline, as where there is no gate at all.
     """
     asked = _asked_verdicts(replace(facts, is_baseline=True))
@@ -217,7 +217,7 @@ def _gate_verdicts(facts: SessionFacts) -> tuple[GateVerdict, ...]:
 
 
 def _asked(facts: SessionFacts) -> Sequence[GateSpec]:
-    """Return the gates that are asked; those on a comparison need something to compare with."""
+    """Return the gates that are checked; those on a comparison need something to compare with."""
     left_out = COMPARISON_GATES if facts.is_baseline else ()
     return [gate for gate in facts.gates if gate.name not in left_out]
 
@@ -327,7 +327,7 @@ def judge_report_to_json(report: JudgeReport) -> dict[str, JsonValue]:
 
 
 def read_judge_report(told: JsonValue, doubtful: Doubtful) -> JudgeReport | None:
-    """Read what a session keeps of its judge; `None` where it has none.
+    """Read what a session keeps of its judge; `None` if it has none.
 
     What means nothing is passed over, but for a doubt, which is never lost.
     """
@@ -406,15 +406,15 @@ class PageSources(Protocol):
         ...
 
     def again(self, record: RunRecord, /) -> str:
-        """Return the command that makes a run again; empty where nobody knows it."""
+        """Return the command that makes a run again; empty if nobody knows it."""
         ...
 
     def sop(self, domain: str, /) -> str:
-        """Return the SOP of a domain as it is today; empty where the domain is not found."""
+        """Return the SOP of a domain as it is today; empty if the domain is not found."""
         ...
 
     def trace(self, record: RunRecord, /) -> Trace | None:
-        """Return what the event log of a run holds; `None` where there is none to read."""
+        """Return what the event log of a run holds; `None` if there is none to read."""
         ...
 
     def baseline(self) -> Sequence[RunRecord]:
@@ -436,11 +436,11 @@ class SessionPage:
     `records` are all runs that were planned, `summaries` what they came to by domain. `gates` are
     empty where none was asked; `not_evaluated` says why, where one was set. `remarks` are lines
     that must not go unsaid, `facts` what a reader may need to find the session again, by name.
-    `comparison` is `None` where there is no baseline, and `leaderboard` where there is one agent.
+    `comparison` is `None` if there is no baseline, and `leaderboard` where there is one agent.
     `judge` is what came
-    of the model judge, `None` where there is none. `failures` counts the tests that failed and
+    of the model judge, `None` if there is none. `failures` counts the tests that failed and
     that no gate forgives. `forgiven` is what gates and the comparison leave out. `sources`
-    find what only some formats show; `None` where nothing beside the runs is at hand. `variants`
+    find what only some formats show; `None` if nothing beside the runs is at hand. `variants`
     is what variants of the tasks tell, which count nowhere else.
     """
 

@@ -19,12 +19,13 @@ from pytest_sopbench._core.contract.rules import (
     contract_state,
     grounded,
 )
-from pytest_sopbench._core.documents.judging import find_document, judge_document
+from pytest_sopbench._core.documents.comparing import compare_documents
 from pytest_sopbench._core.documents.published import (
     NoDocumentError,
     published_document,
     published_mismatches,
 )
+from pytest_sopbench._core.documents.reading import find_document
 from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import compare
@@ -99,7 +100,7 @@ class Asking(Protocol):
 
 
 def questions(rules: JudgingRules, task: Task, trace: Trace) -> tuple[Question, ...]:
-    """Return what has to be asked of a run; nothing where there is no whole answer to compare."""
+    """Return what has to be asked of a run; nothing if there is no whole answer to compare."""
     if trace.ending is not Ending.RETURNED or not rules.asked_of_others:
         return ()
     returned = trace.returned or Returned(kind=ReturnedKind.NOTHING)
@@ -549,7 +550,7 @@ def _exact(document: DocumentRules, task: Task, returned: Returned) -> Verdict:
     told = found.document
     if answer.form == AnswerForm.MAPPING:
         told = cast("Mapping[str, JsonValue]", without_noise(task.expected, told))
-    judged = judge_document(document, task.expected, told)
+    judged = compare_documents(document, task.expected, told)
     return _compared_documents(answer, judged.mismatches, notes=judged.notes)
 
 

@@ -24,7 +24,7 @@ class UnknownStateError(Exception):
 def state_differs(
     rules: JudgingRules, task: Task, changes: Sequence[StateChange] | None
 ) -> tuple[str, ...]:
-    """Say where the end state is not the right one; nothing where it is, or is not judged.
+    """Say where the end state is not the right one; nothing if it is, or is not judged.
 
     Raises:
         UnknownStateError: it was not recorded, or nobody knows which one is right.

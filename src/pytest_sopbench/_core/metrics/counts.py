@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from dataclasses import field as default
 from math import lcm, sqrt
 from typing import Any, Final, Self
@@ -121,17 +121,17 @@ MONEY_DIGITS = 9
 """Decimals that sums of money keep, so that the order of adding leaves no trace."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
     """Counts that add member by member: numbers, tables of numbers, and counts of their own."""
 
-    __slots__ = ()
-
     def __add__(self, other: Self) -> Self:
         sums: dict[str, Any] = {}
-        for name in self.__dataclass_fields__:  # type: ignore[attr-defined] # of each subclass
-            one, another = getattr(self, name), getattr(other, name)
-            is_table = isinstance(one, Mapping)
-            sums[name] = added(one, another) if is_table else one + another
+        for member in fields(self):
+            one: Any = getattr(self, member.name)
+            another: Any = getattr(other, member.name)
+            is_table = not isinstance(one, int | Counts)
+            sums[member.name] = added(one, another) if is_table else one + another
         return type(self)(**sums)
 
 
@@ -163,7 +163,7 @@ class RunCounts(Counts):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Amount(Counts):
+class Amount:
     """A sum over the runs that told it, and how many these were; unknown is not 0."""
 
     total: float = 0
@@ -284,7 +284,7 @@ NOTHING_REQUIRED = GroundedCounts()
 
 
 def ratio(part: float, whole: float) -> float | None:
-    """Divide, or return `None` where there is nothing to divide."""
+    """Divide, or return `None` if there is nothing to divide."""
     return part / whole if whole else None
 
 
@@ -303,7 +303,7 @@ UNEXPECTED_LIMIT: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentCounts(Counts):
+class DocumentCounts:
     """What runs came to whose answer is a document.
 
     Attributes:
@@ -312,7 +312,7 @@ class DocumentCounts(Counts):
         mismatches: runs that are wrong: their document satisfies the schema alone.
         right: by path, the runs in which it is right.
         of: by path, the runs that are asked for it; one without an answer is among them.
-        domain_class: that of the domain, or of all that were added; empty where they differ.
+        domain_class: that of the domain, or of all that were added; empty if they differ.
     """
 
     runs: int = 0
@@ -523,7 +523,7 @@ def mean_share(by_number: Mapping[int, FieldCounts]) -> tuple[int, int]:
 
 
 def share_of(record: RunRecord, *, completed: bool) -> float | None:
-    """Return the share of the fields of one run that are right; `None` where none is asked for."""
+    """Return the share of the fields of one run that are right; `None` if none is asked for."""
     asked = len(record.expected) - len(record.ignored)
     if not asked:
         return None
@@ -534,14 +534,14 @@ def share_of(record: RunRecord, *, completed: bool) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured(Counts):
+class Measured:
     """The sum of what a metric says of runs.
 
     Attributes:
         total: the sum, over the runs of which something is known.
         known: how many these are.
         runs: the planned runs that it is asked of; one that left no trace is among them.
-        fault: why nothing is known, where the metric failed; empty where it did not.
+        fault: why nothing is known, where the metric failed; empty if it did not.
     """
 
     total: float = 0

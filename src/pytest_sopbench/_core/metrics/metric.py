@@ -63,7 +63,7 @@ class Metric:
         unit: of its value, such as `calls`; empty for a share, which is printed in per cent.
         better: whether more of it is better, or less. A gate asks for at least its bound, or for
             at most.
-        gate: the name by which `--sop-gate` asks for it; empty where it does not.
+        gate: the name by which `--sop-gate` asks for it; empty if it does not.
         applies: whether it is asked of a run at all; without it of every planned run.
         judged: whether it depends on which answers are right, so that a gate on it needs a
             calibrated judge where a model judges.
@@ -111,7 +111,7 @@ class Metric:
     source: str = ""
 
     def says(self, run: RunRecord) -> float | None:
-        """Return what it says of a run; `None` where it is not asked, or nothing can be known.
+        """Return what it says of a run; `None` if it is not asked, or nothing can be known.
 
         Raises:
             ExtensionError: it is of another package, and fails.
@@ -142,7 +142,7 @@ class Metric:
         return self.unknown is not None and bool(self.unknown(summary))
 
     def rate(self, summary: Summary) -> float | None:
-        """Return its value; `None` where there is nothing to divide, or nobody can tell."""
+        """Return its value; `None` if there is nothing to divide, or nobody can tell."""
         return None if self.measured(summary).fault else summary.rate(*self.divided(summary))
 
     def holds(self, part: float, whole: int, bound: float) -> bool:
@@ -473,7 +473,7 @@ def run_columns() -> dict[str, Metric]:
 
 
 def cell_of(metric: Metric, run: RunRecord) -> float | None:
-    """Return what stands in the column of a run; nothing where the metric of a package fails.
+    """Return what stands in the column of a run; nothing if the metric of a package fails.
 
     The summary and its gates say that it failed, and why.
     """

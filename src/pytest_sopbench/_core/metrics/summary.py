@@ -33,7 +33,6 @@ from .counts import (
     NOTHING_REQUIRED,
     Amount,
     ContractTally,
-    Counts,
     DisputedCounts,
     DocumentCounts,
     FieldCounts,
@@ -82,7 +81,7 @@ class Summary:
     `unneeded`, `unmade` and `documents` as their own words say. `measured` are the metrics that are
     counted run by run, by their names. `trials_by` maps (trials, correct) to tasks, and is empty
     where each task has one trial. Two summaries add where they have no task in
-    common. A rate is `None` where there is nothing to divide.
+    common. A rate is `None` if there is nothing to divide.
 
     `tolerated` is the share of runs that may be unavailable. Where more of them are, nobody can
     tell what the agent would have done, so the summary is `unmeasured` and every rate is `None`.
@@ -128,7 +127,7 @@ class Summary:
         return self.unavailable > self.tolerated * self.runs + 1e-9
 
     def rate(self, part: float, whole: float) -> float | None:
-        """Divide counts of these runs; `None` where they are unmeasured, or nothing is divided."""
+        """Divide counts of these runs; `None` if they are unmeasured, or nothing is divided."""
         return None if self.unmeasured else ratio(part, whole)
 
     def interval(self, part: int, whole: int) -> Bounds | None:
@@ -180,7 +179,7 @@ class Summary:
 
     @property
     def grounded_tsr(self) -> float | None:
-        """Runs that are correct and lack no required tool / n; `None` where nothing is required."""
+        """Runs that are correct and lack no required tool / n; `None` if nothing is required."""
         return self.rate(self.grounded.grounded, self.runs) if self.grounded.required else None
 
     @property
@@ -212,7 +211,7 @@ class Summary:
     def cost_per_correct(self) -> float | None:
         """Dollars of all runs / correct runs.
 
-        `None` where none is correct, or where a cost is missing that a run must have had: fewer
+        `None` if none is correct, or where a cost is missing that a run must have had: fewer
         are known than runs returned.
         """
         cost = self.usage.get("cost_usd")
@@ -243,7 +242,7 @@ class Summary:
     def most_frequent(self) -> int | None:
         """Runs that always giving the most frequent answer would have right.
 
-        `None` where an expected answer is masked or missing: then nobody can tell.
+        `None` if an expected answer is masked or missing: then nobody can tell.
         """
         labelled = sum(counts.runs for counts in self.by_expected.values())
         if not self.runs or labelled != self.runs:
@@ -321,7 +320,7 @@ EMPTY = Summary()
 """The summary of no runs, to which others can be added."""
 
 
-_Counts = TypeVar("_Counts", bound=Counts)
+_Counts = TypeVar("_Counts", ToolCounts, RunCounts, Amount, Measured)
 
 
 def _sum_of(
@@ -394,7 +393,7 @@ class FieldLabels:
     """The labels of one output field: values that the judge holds equal have the same one.
 
     Args:
-        field: the field; `None` where the domain is not at hand, so that each spelling is a
+        field: the field; `None` if the domain is not at hand, so that each spelling is a
             label of its own and short values are taken for labels.
     """
 
@@ -457,7 +456,7 @@ def field_labels(fields: Sequence[OutputField]) -> dict[str, FieldLabels]:
 def answer_label(
     expected: Mapping[str, JsonValue], fields: Mapping[str, FieldLabels]
 ) -> str | None:
-    """Return one label for all fields jointly; `None` where a value is missing or masked."""
+    """Return one label for all fields jointly; `None` if a value is missing or masked."""
     parts: list[str] = []
     for name, labels in fields.items():
         if name not in expected or expected[name] == MASK:
@@ -502,14 +501,14 @@ _UNKNOWN: Final = FieldLabels()
 
 
 def expected_label(record: RunRecord, labels: Mapping[str, FieldLabels]) -> str | None:
-    """Return one label for all that is expected; `None` where a value is missing or masked."""
+    """Return one label for all that is expected; `None` if a value is missing or masked."""
     if record.document is not None:
         return record.document.label
     return answer_label(record.expected, labels)
 
 
 def class_label(record: RunRecord, classes: Mapping[str, FieldLabels]) -> str | None:
-    """Return one label for the fields, or paths, of few values; `None` where there is none."""
+    """Return one label for the fields, or paths, of few values; `None` if there is none."""
     if record.document is None:
         return answer_label(record.expected, classes)
     values = {path: value_at(record.expected, path) for path in record.document.labelled}

@@ -90,6 +90,9 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
     try:
         disputed = dict(data["disputed"])
         reasons = disputed.pop("reasons")
+        rules: list[dict[str, Any]] = [
+            {**one, "severity": Severity(one["severity"])} for one in data["rules"]
+        ]
         # What derives from the others stands there for readers.
         unneeded = {name: one for name, one in data["unneeded"].items() if name != "unneeded"}
         return Summary(
@@ -107,9 +110,7 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
             disputed=DisputedCounts(counts=RunCounts(**disputed), reasons=dict(reasons)),
             **{name: data[name] for name in _PLAIN},
             trials_by={(n, right): tasks for n, right, tasks in data["trials"]},
-            rules=tuple(
-                RuleTally(**{**one, "severity": Severity(one["severity"])}) for one in data["rules"]
-            ),
+            rules=tuple(RuleTally(**one) for one in rules),
             contract=ContractTally(**data["contract"]),
             grounded=GroundedCounts(**data["grounded"]),
             unneeded=UnneededCounts(**unneeded),

@@ -22,7 +22,7 @@ class Total:
     `pooled` adds the counts of all domains, without labels and rules, which mean nothing across
     domains.
     `most_frequent` are the runs that always giving each domain's most frequent answer would
-    have right, or `None` where one domain cannot tell. `classes` are the totals of the domains of
+    have right, or `None` if one domain cannot tell. `classes` are the totals of the domains of
     each class, where domains have one.
     """
 

@@ -97,14 +97,14 @@ class TrialCounts:
     def pass_any(self, k: int = 0) -> float | None:
         """Return the mean of pass@k over the tasks; with k = 0 of all trials of each task.
 
-        `None` where there is no task, or one with fewer than k trials.
+        `None` if there is no task, or one with fewer than k trials.
         """
         return self._mean(pass_any, k)
 
     def pass_all(self, k: int = 0) -> float | None:
         """Return the mean of pass^k over the tasks; with k = 0 of all trials of each task.
 
-        `None` where there is no task, or one with fewer than k trials.
+        `None` if there is no task, or one with fewer than k trials.
         """
         return self._mean(pass_all, k)
 
@@ -245,7 +245,7 @@ class TrialTally:
         return len(later.union(first & ~1 for first in self._first))
 
     def counts(self) -> dict[tuple[int, int], int]:
-        """Return (trials, correct) to tasks, sorted; empty where no task has several trials."""
+        """Return (trials, correct) to tasks, sorted; empty if no task has several trials."""
         trials = {hash(key) & ~1: list(counts) for key, counts in self._later.items()}
         once: Counter[tuple[int, int]] = Counter()
         for first in self._first if trials else ():

@@ -170,8 +170,8 @@ class McpServer:
     """An MCP server that serves a domain's tools: a program that is started, or an address.
 
     Attributes:
-        command: the program and its arguments; empty where there is an address.
-        url: the address; empty where there is a program.
+        command: the program and its arguments; empty if there is an address.
+        url: the address; empty if there is a program.
         env: variables of the program's environment.
         headers: headers of every request to the address.
 
@@ -199,12 +199,12 @@ class Task:
         results: the columns that are neither inputs nor outputs: what tools may serve.
         tables: the task's own records of each table beside the data file, which tools may serve.
         acceptable: further right answers, each of the shape of `expected`.
-        disagreement: why the expected answer is known to contradict the SOP; empty where it
+        disagreement: why the expected answer is known to contradict the SOP; empty if it
             does not.
         tags: what `--sop-tags` selects by.
         world: the rows that the task adds to the world, or changes, by table.
         expected_state: the rows that a right run leaves behind otherwise than it found them;
-            `None` where that is not said.
+            `None` if that is not said.
         hash: of the row, the output fields and the tools; only tasks of equal hash are compared.
     """
 
@@ -294,7 +294,7 @@ class GroupKey(NamedTuple):
 
 
 def agent_of(title: str) -> str:
-    """Return the agent of the group that is called so; nothing where its domain had one agent."""
+    """Return the agent of the group that is called so; nothing if its domain had one agent."""
     return title.partition(" (")[2].removesuffix(")")
 
 

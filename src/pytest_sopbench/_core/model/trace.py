@@ -22,10 +22,10 @@ class Compared:
         field: the output field.
         place: which right answer it was compared with: 0 is the expected one, and `n` the n-th of
             the further acceptable ones.
-        held: whether it is right; `None` where that could not be found out.
+        held: whether it is right; `None` if that could not be found out.
         why: what is wrong with the value, or why it could not be found out.
-        score: how good it is, from 0 to 1; `None` where nobody says.
-        quote: the passage of the answer that decides, as far as it is kept; empty where nobody
+        score: how good it is, from 0 to 1; `None` if nobody says.
+        quote: the passage of the answer that decides, as far as it is kept; empty if nobody
             gives one. Whoever reads the comparison looks for it in the answer again.
     """
 
@@ -70,8 +70,8 @@ class ToolCall:
     Attributes:
         name: the tool that was asked for, also where the domain has none of that name.
         arguments: what it was given; a mapping, unless the agent passed something else.
-        result: what it returned; `None` where it failed.
-        error: why it failed, in the words that the agent was given; `None` where it did not.
+        result: what it returned; `None` if it failed.
+        error: why it failed, in the words that the agent was given; `None` if it did not.
         findings: how the call departs from the tool's spec.
         started: seconds from the start of the run.
         duration: seconds.
@@ -132,7 +132,7 @@ class Usage:
         model_calls: requests to models.
         cost_usd: US dollars.
         model: the models that were asked, with commas between them.
-        priced_by: the table of prices that the cost was reckoned by; `None` where the agent told
+        priced_by: the table of prices that the cost was reckoned by; `None` if the agent told
             it.
     """
 
@@ -186,14 +186,14 @@ class Returned:
     Attributes:
         kind: what it was, once every supported shape is unwrapped.
         mapping: the fields of a mapping or an object; empty for a text.
-        text: the text that is searched for an answer; empty where there is none.
+        text: the text that is searched for an answer; empty if there is none.
         problem: why an `UNUSABLE` value cannot be an answer.
         declared_error: what an object with `success` false or a non-empty `error` said of itself.
         usage: what it said that the run consumed.
         messages: the messages that it held.
         notes: what could not be kept as it was.
         found_as: how the answer of a recorded run was found, where the mapping is all that is left
-            of what it returned; empty where the agent itself returned the mapping.
+            of what it returned; empty if the agent itself returned the mapping.
     """
 
     kind: ReturnedKind
@@ -225,7 +225,7 @@ class Trace:
     Attributes:
         ending: how the runner saw the run end.
         returned: what the agent returned; there exactly when the ending is `RETURNED`.
-        problem: what the agent raised; `None` where it raised nothing.
+        problem: what the agent raised; `None` if it raised nothing.
         calls: every tool call, in the order in which they began.
         approvals: the approvals that were recorded.
         usage: what the run consumed, as far as the agent told it.

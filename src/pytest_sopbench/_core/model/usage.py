@@ -188,7 +188,7 @@ class Prices(Protocol):
     def label(self) -> str: ...
 
     def cost(self, usage: Usage, server: str, /) -> float | None:
-        """Return the US dollars of one report, or `None` where they cannot be known.
+        """Return the US dollars of one report, or `None` if they cannot be known.
 
         Args:
             usage: what was consumed, and the model that was asked.
@@ -208,7 +208,7 @@ class ModelPrice:
     reasoning: float | None = None
 
     def cost(self, usage: Usage) -> float | None:
-        """Return the dollars of a report; `None` where its tokens are unknown, or make no sense.
+        """Return the dollars of a report; `None` if its tokens are unknown, or make no sense.
 
         Cached tokens that have no price, or were not told, cost what others do; so does reasoning.
         """

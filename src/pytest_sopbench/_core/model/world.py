@@ -91,7 +91,7 @@ class StateChange:
 
 
 def changes_between(before: Tables, after: Tables, step: int) -> Iterator[StateChange]:
-    """Yield what differs, table by table; nothing where the two are equal."""
+    """Yield what differs, table by table; nothing if the two are equal."""
     for table, rows in after.items():
         was = before[table]
         for key in dict.fromkeys((*was, *rows)):

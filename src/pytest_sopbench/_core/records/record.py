@@ -85,7 +85,7 @@ class CallRecord:
         name: the tool.
         arguments: what it was given; above 2,000 characters a hash and a size.
         result: what it returned; above 2,000 characters a hash and a size.
-        error: why it failed; `None` where it did not.
+        error: why it failed; `None` if it did not.
         bad: whether the call itself was wrong; `findings` say why.
         overlaps: that of the `ToolCall`; a line does not hold it where it is 0.
     """
@@ -116,26 +116,26 @@ class RunRecord:
         task_hash: of row, output fields and tools.
         outcome: how the run ended.
         reason: why, in one sentence.
-        answer: output field to value; `None` where no answer was found.
+        answer: output field to value; `None` if no answer was found.
         answer_form: where in what the agent returned the answer was found.
         expected: the right answer.
         mismatches: the fields that differ.
         text: the last 4,000 characters of what the agent returned as text.
         calls: the tool calls; `usage` is what the run consumed, `problem` what the agent raised.
-        duration_s: seconds; `None` where the process died.
+        duration_s: seconds; `None` if the process died.
         disagreement: why the expected answer is known to contradict the SOP.
         only_published: whether it is correct by the published scorer's rules alone.
         rules: what came of each rule of the contract; they tell why only where they are broken.
         contract: what the rules come to.
         grounded: whether every required tool succeeded.
-        trajectory: whether exactly the expected calls were made; `None` where none are expected.
-        unneeded: how often each tool was called that no expected call names; `None` where none
+        trajectory: whether exactly the expected calls were made; `None` if none are expected.
+        unneeded: how often each tool was called that no expected call names; `None` if none
             are expected.
         unmade: the expected calls that were not made, in any order, by `tool` or `tool.argument`;
             `None` likewise.
-        state: what the calls changed in the run's world; `None` where that is not known.
+        state: what the calls changed in the run's world; `None` if that is not known.
         state_differs: where the end state is not the right one.
-        trace: its event log, from the session's folder of traces; empty where none is kept.
+        trace: its event log, from the session's folder of traces; empty if none is kept.
         notes: how the run went, beside how it ended.
         document: what is counted of an answer that is a JSON document; `None` for any other.
         compared: what others found of the fields that the judge does not compare itself; a line
@@ -327,7 +327,7 @@ class DocumentRecord:
         paths: those of the expected document that are compared, in its order.
         labelled: those of them whose values are few, such as a step.
         label: the same for two tasks exactly where they expect the same document.
-        domain_class: the class of the domain; empty where it has none.
+        domain_class: the class of the domain; empty if it has none.
     """
 
     paths: tuple[str, ...]

@@ -35,8 +35,8 @@ _LOST: Final = frozenset({Outcome.CRASH, Outcome.NOT_RUN})
 class Judges:
     """The rules of one domain by which a session is judged again.
 
-    `before` are those it was judged by; `None` where they are no longer known, since the domain
-    has changed. `asking` asks those who compare fields, `None` where only what they have found
+    `before` are those it was judged by; `None` if they are no longer known, since the domain
+    has changed. `asking` asks those who compare fields, `None` if only what they have found
     before is at hand.
     """
 
@@ -74,7 +74,7 @@ def rescore(judges: Judges, task: Task, record: RunRecord, trace: Trace | None) 
         judges: of the task's domain.
         task: as it is today.
         record: the run as it was recorded.
-        trace: as its event log has it, or `None` where none is kept.
+        trace: as its event log has it, or `None` if none is kept.
     """
     if record.task_hash != task.hash:
         return Rescored(record=record, why=CHANGED)
@@ -123,7 +123,7 @@ def _by_changed_rules(
 
 
 def _rebuilt(rules: JudgingRules, record: RunRecord) -> Trace | None:
-    """Return a trace of the recorded answer and calls, or `None` where they are not whole."""
+    """Return a trace of the recorded answer and calls, or `None` if they are not whole."""
     demands = [rule.demand for rule in rules.contract.rules] if rules.contract else []
     # Approvals stand in no record.
     if any(isinstance(one, AfterApproval | AsksApproval) for one in demands) or not _are_whole(
@@ -139,7 +139,7 @@ def _are_whole(calls: Sequence[CallRecord]) -> bool:
 
 
 def _answered(record: RunRecord) -> Trace | None:
-    """Return a trace that gives the recorded answer, or `None` where it is not whole."""
+    """Return a trace that gives the recorded answer, or `None` if it is not whole."""
     if is_told_in_text(record):
         is_whole = 0 < len(record.text) <= DOCUMENT_LIMIT
     else:

@@ -240,7 +240,7 @@ class Step:
         text: all its lines, heading included, as the SOP has them.
         approvals: when somebody has to approve it.
         jumps: the numbers of other steps that its text sends the reader to.
-        line: the line of the SOP on which it begins, from 1; 0 where it is not a part of the SOP.
+        line: the line of the SOP on which it begins, from 1; 0 if it is not a part of the SOP.
     """
 
     number: str
@@ -426,7 +426,7 @@ def _by_level(entries: Iterable[Entry]) -> list[tuple[Entry, ...]]:
 
 
 def _headed(headings: Sequence[Entry]) -> tuple[Entry, ...]:
-    """Return the numbered headings of the highest level that has several; none where there is none.
+    """Return the numbered headings of the highest level that has several; none if there is none.
 
     Raises:
         NoStructureError: their numbers start again, or several sections have steps of their own.

@@ -262,7 +262,7 @@ class Unmet:
 
 
 def unmet_call(demand: CallDemand, calls: Sequence[ToolCall]) -> Unmet | None:
-    """Return why the calls of a run do not meet a demand, or `None` where they do."""
+    """Return why the calls of a run do not meet a demand, or `None` if they do."""
     fitting = [step for step, call in enumerate(calls, start=1) if _fits(demand, call)]
     if demand.times is not None and len(fitting) != demand.times:
         return _miscounted(fitting, calls)

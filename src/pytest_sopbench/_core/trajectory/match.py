@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from operator import attrgetter
-from typing import Final, Literal, Protocol, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from pytest_sopbench._core.model.trajectory import (
     Call,
@@ -106,21 +107,12 @@ def aligned(expected: Sequence[ExpectedCall], actual: Sequence[Call], modes: Mod
     Time and memory grow with the product of the lengths, less the common start. Among the
     longest, the one is taken that pairs each call as early as it can.
     """
-    start = 0
-    for one, other in zip(expected, actual, strict=False):
-        # Pairing two first calls that match costs nothing: whatever either was paired with
-        # instead can be let go, so the common start is part of some longest alignment.
-        if not answers(one, other, modes):
-            break
-        start += 1
+    # Pairing two first calls that match costs nothing: whatever either was paired with instead can
+    # be let go, so the common start is part of some longest alignment.
+    together = zip(expected, actual, strict=False)
+    start = sum(1 for _ in takewhile(lambda pair: answers(*pair, modes), together))
     same = [[answers(one, other, modes) for other in actual[start:]] for one in expected[start:]]
-    return [(at, at) for at in range(start)] + [
-        (start + place, start + step) for place, step in _longest(same)
-    ]
-
-
-def _longest(same: Sequence[Sequence[bool]]) -> Pairs:
-    rows, columns = len(same), len(same[0]) if same else 0
+    rows, columns = len(expected) - start, len(actual) - start
     best = [[0] * (columns + 1) for _ in range(rows + 1)]
     for row in reversed(range(rows)):
         for column in reversed(range(columns)):
@@ -129,11 +121,11 @@ def _longest(same: Sequence[Sequence[bool]]) -> Pairs:
                 if same[row][column]
                 else max(best[row + 1][column], best[row][column + 1])
             )
-    pairs: Pairs = []
+    pairs = [(at, at) for at in range(start)]
     row = column = 0
     while row < rows and column < columns:
         if same[row][column]:
-            pairs.append((row, column))
+            pairs.append((start + row, start + column))
             row, column = row + 1, column + 1
         elif best[row + 1][column] > best[row][column + 1]:
             row += 1
@@ -289,7 +281,7 @@ def joined(
         whole: whether no actual call may be left.
 
     Returns:
-        The pairs by position, or `None` where there are none, or none were found in time.
+        The pairs by position, or `None` if there are none, or none were found in time.
     """
     spare = len(actual) - len(expected)
     if spare < 0 or (whole and spare) or not all(map(any, same)):
@@ -457,11 +449,33 @@ MatchMode: TypeAlias = Literal["exact", "in_order", "any_order", "subset", "supe
 """How a list of expected calls is held against a trajectory; see `match_trajectory`."""
 
 
-class Numbers(Protocol):
-    """What a position on either side is called; the sides may be laid otherwise than they began."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchedPair:
+    """An expected call, by its place in the list, and the step of the run that made it."""
 
-    def place(self, at: int, /) -> int: ...
-    def step(self, at: int, /) -> int: ...
+    place: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    """The positions of both sides, in the order in which they are laid beside each other.
+
+    The sides may be laid otherwise than they began; what is told counts from 1, as they began.
+    """
+
+    places: Sequence[int]
+    steps: Sequence[int]
+
+    def numbers(self, pairs: Pairs) -> tuple[MatchedPair, ...]:
+        return tuple(MatchedPair(place=self.place(p), step=self.step(s)) for p, s in pairs)
+
+    def place(self, at: int) -> int:
+        return self.places[at] + 1
+
+    def step(self, at: int) -> int:
+        """Return the number of a step; one past the last stands for no step at all."""
+        return (self.steps[at] if at < len(self.steps) else at) + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -470,9 +484,9 @@ class Departure:
 
     Attributes:
         step: the step, from 1; one past the last call where the run ended too early.
-        place: the place in the expected list, from 1; `None` where no call was expected.
-        expected: the call that was expected; `None` where no further one was.
-        done: the call that was made; `None` where the run ended too early.
+        place: the place in the expected list, from 1; `None` if no call was expected.
+        expected: the call that was expected; `None` if no further one was.
+        done: the call that was made; `None` if the run ended too early.
         differences: the arguments that differ.
         why: the departure in one sentence.
     """
@@ -506,7 +520,7 @@ def first_departure(
     actual: Sequence[Call],
     pairing: Pairing,
     modes: Modes,
-    numbers: Numbers,
+    layout: _Layout,
 ) -> Departure:
     """Find the departure of a run that does not match."""
     place, step = _position(match, pairing, len(actual))
@@ -516,12 +530,12 @@ def first_departure(
         _differences(wanted, done, modes(wanted.name)) if wanted is not None and done else ()
     )
     return Departure(
-        step=numbers.step(step),
-        place=None if wanted is None or place is None else numbers.place(place),
+        step=layout.step(step),
+        place=None if wanted is None or place is None else layout.place(place),
         expected=wanted,
         done=done,
         differences=differences,
-        why=_why(wanted, done, len(actual), _made_elsewhere(place, pairing, numbers)),
+        why=_why(wanted, done, len(actual), _made_elsewhere(place, pairing, layout)),
     )
 
 
@@ -557,12 +571,12 @@ def _unpaired_places(pairing: Pairing) -> list[int]:
     return sorted([*apart, *pairing.missing])
 
 
-def _made_elsewhere(place: int | None, pairing: Pairing, numbers: Numbers) -> str:
+def _made_elsewhere(place: int | None, pairing: Pairing, layout: _Layout) -> str:
     moved, unlike = dict(pairing.moved), dict(pairing.unlike)
     if place in moved:
-        return f" (its call came at step {numbers.step(moved[place])})"
+        return f" (its call came at step {layout.step(moved[place])})"
     if place in unlike:
-        return f" (its call, with other arguments, came at step {numbers.step(unlike[place])})"
+        return f" (its call, with other arguments, came at step {layout.step(unlike[place])})"
     return ""
 
 
@@ -615,14 +629,6 @@ ORDERED = frozenset({"exact", "in_order"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MatchedPair:
-    """An expected call, by its place in the list, and the step of the run that made it."""
-
-    place: int
-    step: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class UnlikePair:
     """An expected call that was made with other arguments; `differences` by path."""
 
@@ -650,7 +656,7 @@ class TrajectoryMatch:
         unlike: pairs of the same tool with other arguments.
         missing: places of expected calls that were not made.
         extra: steps that were not expected.
-        departure: the first step that is not as expected; `None` where the match holds.
+        departure: the first step that is not as expected; `None` if the match holds.
         places: the order in which the expected list was laid beside the run; it differs from
             1, 2, 3 only where calls overlap.
         steps: the same for the run.
@@ -669,24 +675,6 @@ class TrajectoryMatch:
     places: tuple[int, ...] = ()
     steps: tuple[int, ...] = ()
     overlapping: tuple[tuple[int, ...], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Layout:
-    """The positions of both sides, in the order in which they are laid beside each other."""
-
-    places: Sequence[int]
-    steps: Sequence[int]
-
-    def numbers(self, pairs: Pairs) -> tuple[MatchedPair, ...]:
-        return tuple(MatchedPair(place=self.place(p), step=self.step(s)) for p, s in pairs)
-
-    def place(self, at: int) -> int:
-        return self.places[at] + 1
-
-    def step(self, at: int) -> int:
-        """Return the number of a step; one past the last stands for no step at all."""
-        return (self.steps[at] if at < len(self.steps) else at) + 1
 
 
 def match_trajectory(

@@ -89,7 +89,7 @@ def short_repr(value: object) -> str:
 
 
 def get_member(value: object, name: str) -> object:
-    """Return a key of a mapping or an attribute of an object; `None` where it has none."""
+    """Return a key of a mapping or an attribute of an object; `None` if it has none."""
     return call_safely(lambda: _member(value, name), None)
 
 

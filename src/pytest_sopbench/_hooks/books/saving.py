@@ -37,8 +37,7 @@ from pytest_sopbench._hooks.session.session import (
 )
 from pytest_sopbench._reports.notices import Priced, price_lines
 from pytest_sopbench._sessions.file.event_logs import TraceFolder
-from pytest_sopbench._sessions.file.line_places import start_to_line
-from pytest_sopbench._sessions.file.writer import SessionWriter
+from pytest_sopbench._sessions.file.writer import SessionWriter, start_to_line
 from pytest_sopbench._sessions.folder.paths import LAST, session_path
 from pytest_sopbench._sessions.folder.pointer import has_summary, last_path, point_at, prune
 from pytest_sopbench._sessions.header import (

@@ -103,7 +103,7 @@ def task_ids(table: Table, id_column: str | None, inputs: Sequence[str]) -> tupl
 
 
 def id_text(cell: JsonValue) -> str:
-    """The id that a cell stands for; empty where it can be none."""
+    """The id that a cell stands for; empty if it can be none."""
     if isinstance(cell, bool):
         return ""
     if isinstance(cell, int):

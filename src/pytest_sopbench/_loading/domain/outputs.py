@@ -492,7 +492,7 @@ _ADVICE: Final = 'write "rubric": "..." or "rubric_file": "rubric.md": when is a
 
 
 def rubric_of(described: Described, name: str, shape: OutputShape) -> str:
-    """Return the rubric of a field; empty where none is declared.
+    """Return the rubric of a field; empty if none is declared.
 
     Raises:
         LoadingError: there are two, or the file cannot be read or lies outside of the domain.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -111,64 +112,13 @@ def _answer(value: JsonValue, expected: Mapping[str, JsonValue]) -> Mapping[str,
 # The tasks of a domain, made from rows when they are asked for.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowTypes:
-    """How cells are read: inputs and tool results by `columns`, expected answers by `outputs`."""
+class BuiltTasks(Sequence[Task]):
+    """Tasks in the order of their rows; each is built anew when it is indexed."""
 
-    columns: Mapping[str, ColumnType]
-    outputs: Sequence[OutputField] = ()
+    __slots__ = ("_domain",)
 
-
-class TaskRows(Sequence[Task]):
-    """The tasks in the order of their rows; each is built anew when it is indexed.
-
-    Args:
-        domain: the name of the domain.
-        table: the rows; kept as they are, since a task takes ten times the room.
-        layout: the part of each column.
-        types: how the cells are read.
-        ids: the id of each row.
-        tables: the tables beside the data file, of which each task has its own records.
-        expected_calls: the calls that are expected, by the id of the task.
-        world: the world of the domain, which rows add to.
-    """
-
-    __slots__ = (
-        "_domain",
-        "_expected_calls",
-        "_ids",
-        "_layout",
-        "_places",
-        "_table",
-        "_tables",
-        "_types",
-        "_world",
-    )
-
-    def __init__(  # noqa: PLR0913 - what a task is made of, read from files of their own
-        self,
-        *,
-        domain: str,
-        table: Table,
-        layout: Layout,
-        types: RowTypes,
-        ids: tuple[str, ...],
-        tables: Sequence[RecordTable] = (),
-        expected_calls: Mapping[str, Sequence[ExpectedCall]] = MappingProxyType({}),
-        world: DomainWorld | None = None,
-    ) -> None:
+    def __init__(self, domain: str) -> None:
         self._domain = domain
-        self._world = world
-        self._expected_calls = expected_calls
-        self._table = table
-        self._layout = layout
-        self._types = types
-        self._ids = ids
-        self._tables = tables
-        self._places = {name: place for place, name in enumerate(table.columns)}
-
-    def __len__(self) -> int:
-        return len(self._ids)
 
     def __repr__(self) -> str:
         return f"<{len(self)} tasks of {self._domain}>"
@@ -182,7 +132,69 @@ class TaskRows(Sequence[Task]):
     def __getitem__(self, index: int | slice) -> Task | tuple[Task, ...]:
         if isinstance(index, slice):
             return tuple(self._task(position) for position in range(*index.indices(len(self))))
-        return self._task(range(len(self._ids))[index])
+        return self._task(range(len(self))[index])
+
+    @abstractmethod
+    def line_at(self, position: int) -> int:
+        """The line of the data file on which the row starts, without building the task."""
+
+    @abstractmethod
+    def _task(self, position: int) -> Task: ...
+
+
+class TaskRows(BuiltTasks):
+    """The tasks of a domain with columns.
+
+    Args:
+        domain: the name of the domain.
+        table: the rows; kept as they are, since a task takes ten times the room.
+        layout: the part of each column.
+        types: how the cells of inputs and tool results are read.
+        outputs: how expected answers are.
+        ids: the id of each row.
+        tables: the tables beside the data file, of which each task has its own records.
+        expected_calls: the calls that are expected, by the id of the task.
+        world: the world of the domain, which rows add to.
+    """
+
+    __slots__ = (
+        "_expected_calls",
+        "_ids",
+        "_layout",
+        "_outputs",
+        "_places",
+        "_table",
+        "_tables",
+        "_types",
+        "_world",
+    )
+
+    def __init__(  # noqa: PLR0913 - what a task is made of, read from files of their own
+        self,
+        *,
+        domain: str,
+        table: Table,
+        layout: Layout,
+        types: Mapping[str, ColumnType],
+        outputs: Sequence[OutputField] = (),
+        ids: tuple[str, ...],
+        tables: Sequence[RecordTable] = (),
+        expected_calls: Mapping[str, Sequence[ExpectedCall]] = MappingProxyType({}),
+        world: DomainWorld | None = None,
+    ) -> None:
+        super().__init__(domain)
+        self._world = world
+        self._outputs = outputs
+        self._expected_calls = expected_calls
+        self._table = table
+        self._layout = layout
+        self._types = types
+        self._ids = ids
+        self._tables = tables
+        self._places = {name: place for place, name in enumerate(table.columns)}
+
+    def __len__(self) -> int:
+        return len(self._ids)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -195,7 +207,6 @@ class TaskRows(Sequence[Task]):
         return self._table.path
 
     def line_at(self, position: int) -> int:
-        """The line of the data file on which the row starts, without building the task."""
         return self._table.lines[position]
 
     def value_at(self, position: int, column: str) -> JsonValue:
@@ -283,9 +294,7 @@ class TaskRows(Sequence[Task]):
             id=self._ids[position],
             line=self.line_at(position),
             inputs=inputs,
-            expected={
-                one.name: typed_value(one, expected[one.name]) for one in self._types.outputs
-            },
+            expected={one.name: typed_value(one, expected[one.name]) for one in self._outputs},
             expected_as_written=expected,
             results=results,
             acceptable=acceptable,
@@ -333,7 +342,7 @@ class TaskRows(Sequence[Task]):
         values: dict[str, JsonValue] = {}
         for name in columns:
             try:
-                values[name] = convert(row[self._places[name]], self._types.columns[name])
+                values[name] = convert(row[self._places[name]], self._types[name])
             except CellError as fault:
                 raise self._error(position, name, fault) from fault
         return values

@@ -38,7 +38,7 @@ _APPROVALS: Final = (*Moment, "none")
 
 
 def own_steps(folder: Path, sop: str) -> Procedure | None:
-    """Read the steps of a domain; `None` where it has no `steps.json`.
+    """Read the steps of a domain; `None` if it has no `steps.json`.
 
     Raises:
         LoadingError: the file cannot be read, or says something that steps do not have.

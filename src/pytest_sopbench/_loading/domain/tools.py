@@ -193,7 +193,7 @@ def mcp_server(
     lookups: Collection[str],
     tools_file: Path | None,
 ) -> McpServer | None:
-    """Return the MCP server that the metadata name, or `None` where they name none.
+    """Return the MCP server that the metadata name, or `None` if they name none.
 
     Raises:
         ToolSpecError: it is neither a program nor an address, or has nothing to serve.

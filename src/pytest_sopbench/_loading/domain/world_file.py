@@ -120,7 +120,7 @@ class DomainWorld:
 def read_world(
     described: Described, layout: Layout, specs: Sequence[ToolSpec], ids: Collection[str]
 ) -> DomainWorld | None:
-    """Read `world.json` and what speaks of it; nothing where a domain has none.
+    """Read `world.json` and what speaks of it; nothing if a domain has none.
 
     Raises:
         LoadingError: the file, or a tool that works on it, cannot be used; a key speaks of a world
@@ -504,7 +504,7 @@ ANSWER, STATE = "answer", "state"
 def state_rules(
     described: Described, layout: Layout, known: DomainWorld | None, policy: Path | None, tools: str
 ) -> StateRules | None:
-    """Read `judged` and `judged_state`; nothing where the answer alone is judged.
+    """Read `judged` and `judged_state`; nothing if the answer alone is judged.
 
     Args:
         described: the metadata.

@@ -289,7 +289,7 @@ def _place(location: str) -> str:
 
 
 def _json(body: bytes) -> JsonValue:
-    """Return the object that a body is; `None` where it would not be written back as the same."""
+    """Return the object that a body is; `None` if it would not be written back as the same."""
     try:
         value: JsonValue = json.loads(body)
         written = _compact(value)
@@ -489,86 +489,66 @@ def read_lines(lines: Sequence[bytes], shaping: Shaping, get: Get) -> Cassette:
         CassetteError: a shared text is missing.
         ValueError: a line is not what a cassette has; the message begins with its number.
     """
-    source = _Lines(lines)
+    at = 0
     try:
-        head = source.read() if lines else {}
+        head = _object_at(lines, at) if lines else {}
         if head.get("cassette") != VERSION:
             msg = f"not a cassette of version {VERSION}"
             raise ValueError(msg)  # noqa: TRY301 - the number of the line is added below
         place = TaskPlace(str(head["agent"]), str(head["domain"]), str(head["task"]))
         trials: dict[int, Recording] = {}
         seals: dict[int, Seal] = {}
-        while source.has_more:
-            told = source.read()
-            start = source.number
-            reader = _TrialReader(told, shaping, get)
+        while at + 1 < len(lines):
+            at += 1
+            told, start = _object_at(lines, at), at + 1
+            # A key holds of what was ignored then; if that is another thing, it is made anew.
+            keyed_by = {name: told[name] for name in (IGNORED, MASKED) if name in told}
+            anew = None if keyed_by == shaping.keyed_by else shaping
+            exchanges: list[Recorded] = []
+            bodies: list[JsonValue] = []
             for _ in range(int(told["requests"])):
-                reader.add(source.read())
+                at += 1
+                line = _object_at(lines, at)
+                bodies.append(read_body_line(line["request"], bodies, get))
+                exchanges.append(_recorded(line, bodies[-1], anew))
             trial = int(told["trial"])
-            trials[trial] = reader.recording()
-            seals[trial] = seal_of(told, lines[start : source.number])
+            usage: Mapping[str, Any] = told.get("usage", {})
+            trials[trial] = Recording(
+                exchanges=tuple(exchanges),
+                recorded=str(told.get("recorded", "")),
+                usage=Usage(**{n: usage.get(n) for n in _USAGE}) if usage else UNKNOWN_USAGE,
+            )
+            seals[trial] = seal_of(told, lines[start : at + 1])
     except (KeyError, TypeError, ValueError) as fault:
         told_fault = f"key {fault} is missing" if isinstance(fault, KeyError) else str(fault)
-        msg = f"line {source.number}: {told_fault}"
+        msg = f"line {at + 1}: {told_fault}"
         raise ValueError(msg) from fault
     return Cassette(place=place, trials=trials, seals=seals)
 
 
-class _Lines:
-    """Reads line by line, and knows where it is."""
-
-    def __init__(self, lines: Sequence[bytes]) -> None:
-        self._lines = lines
-        self.number = 0
-
-    @property
-    def has_more(self) -> bool:
-        return self.number < len(self._lines)
-
-    def read(self) -> dict[str, Any]:
-        self.number += 1
-        if self.number > len(self._lines):
-            msg = "the file ends before all requests that it announces"
-            raise ValueError(msg)
-        data: object = json.loads(self._lines[self.number - 1])
-        if not isinstance(data, dict):
-            msg = "an object expected"
-            raise TypeError(msg)
-        return cast("dict[str, Any]", data)
+def _object_at(lines: Sequence[bytes], at: int) -> dict[str, Any]:
+    if at >= len(lines):
+        msg = "the file ends before all requests that it announces"
+        raise ValueError(msg)
+    data: object = json.loads(lines[at])
+    if not isinstance(data, dict):
+        msg = "an object expected"
+        raise TypeError(msg)
+    return cast("dict[str, Any]", data)
 
 
-class _TrialReader:
-    def __init__(self, told: Mapping[str, Any], shaping: Shaping, get: Get) -> None:
-        self._told = told
-        self._get = get
-        self._shaping = shaping
-        # A key holds of what was ignored then; where that is another thing, it is made anew.
-        keyed_by = {name: told[name] for name in (IGNORED, MASKED) if name in told}
-        self._keeps_keys = keyed_by == shaping.keyed_by
-        self._bodies: list[JsonValue] = []
-        self._exchanges: list[Recorded] = []
-
-    def add(self, line: Mapping[str, Any]) -> None:
-        request: Mapping[str, Any] = line["request"]
-        body = read_body_line(request, self._bodies, self._get)
-        self._bodies.append(body)
-        kind = request.get("kind") or _usual_kind(body)
-        shape = Shape(
-            method=request["method"],
-            path=request["path"],
-            query=tuple((name, value) for name, value in request.get("query", ())),
-            kind=kind,
-            body=body,
-        )
-        if not self._keeps_keys:
-            shape = self._shaping.settled_shape(shape)
-        key: str = line["key"] if self._keeps_keys else shape.key
-        self._exchanges.append(Recorded(key=key, shape=shape, response=read_reply(line["reply"])))
-
-    def recording(self) -> Recording:
-        usage: Mapping[str, Any] = self._told.get("usage", {})
-        return Recording(
-            exchanges=tuple(self._exchanges),
-            recorded=str(self._told.get("recorded", "")),
-            usage=Usage(**{name: usage.get(name) for name in _USAGE}) if usage else UNKNOWN_USAGE,
-        )
+def _recorded(line: Mapping[str, Any], body: JsonValue, anew: Shaping | None) -> Recorded:
+    """Return the exchange of a line; `anew` makes its key if that of the line does not hold."""
+    request: Mapping[str, Any] = line["request"]
+    shape = Shape(
+        method=request["method"],
+        path=request["path"],
+        query=tuple((name, value) for name, value in request.get("query", ())),
+        kind=request.get("kind") or _usual_kind(body),
+        body=body,
+    )
+    key: str = line["key"]
+    if anew is not None:
+        shape = anew.settled_shape(shape)
+        key = shape.key
+    return Recorded(key=key, shape=shape, response=read_reply(line["reply"]))

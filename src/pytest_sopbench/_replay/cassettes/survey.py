@@ -22,7 +22,7 @@ from .store import DAMAGED, Store, credentials_of, read_file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialSurvey:
-    """What is told of one recording; `tokens` is `None` where the run told none.
+    """What is told of one recording; `tokens` is `None` if the run told none.
 
     `keyed_by` is what its keys depend on beside its requests: see `Shaping.keyed_by`.
     """
@@ -204,7 +204,7 @@ def unused(root: Path, tasks: TasksOf) -> Iterator[Path]:
 
 
 def _named_in(folder: Path, gone: Collection[Path]) -> set[str] | None:
-    """Return the texts that cassettes of a folder name; `None` where one cannot be read."""
+    """Return the texts that cassettes of a folder name; `None` if one cannot be read."""
     named: set[str] = set()
     for path in folder.glob("*.jsonl"):
         if path in gone:

@@ -26,9 +26,15 @@ from pytest_sopbench._replay.proxy.forwarding import (
     send,
     upstreams,
 )
-from pytest_sopbench._replay.seams.decoding import is_left_out
 from pytest_sopbench._replay.seams.installed import Installation, installed
-from pytest_sopbench._replay.seams.take import NOT_OF_DECODED, Door, Patches, Take, settle
+from pytest_sopbench._replay.seams.take import (
+    NOT_OF_DECODED,
+    Door,
+    Patches,
+    Take,
+    is_left_out,
+    settle,
+)
 from pytest_sopbench._replay.tape.exchange import Headers, Request, Response, Tape
 from pytest_sopbench._replay.tape.run_tape import CURRENT, current_tape
 from pytest_sopbench.errors import CassetteError, MissingRecordingError
@@ -397,7 +403,7 @@ class Proxy:
                 del self._routes[token]
 
     def visit(self, path: str) -> Visit | None:
-        """Return what a path means; `None` where it is of no run, or of one that is over."""
+        """Return what a path means; `None` if it is of no run, or of one that is over."""
         _, token, provider, *rest = [*path.split("/", 3), "", ""]
         with self._lock:
             route = self._routes.get(token)

@@ -18,8 +18,7 @@ from pytest_sopbench._replay.seams.httpx_clients import HTTPX, HTTPX2
 from pytest_sopbench._replay.seams.urllib3_pools import URLLIB3
 from pytest_sopbench.errors import CassetteError
 
-from .decoding import leaving_out
-from .take import Patches, Seam
+from .take import Patches, Seam, leaving_out
 
 # Libraries that are imported later: each is met right after its own code has run.
 #

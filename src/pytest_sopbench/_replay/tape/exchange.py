@@ -532,7 +532,7 @@ _FORMS: Final = (
 
 
 def model_in_path(path: str) -> tuple[str, str]:
-    """Return a path without its model, and the model; the model is empty where it has none."""
+    """Return a path without its model, and the model; the model is empty if it has none."""
     for form in _FORMS:
         if found := form.fullmatch(path):
             return f"{found[1]}{found[3]}", found[2]
@@ -762,7 +762,7 @@ class Recording:
 
 
 def model_of(one: Recorded) -> str:
-    """Return which model a request asks, by its body or its path; empty where neither says."""
+    """Return which model a request asks, by its body or its path; empty if neither says."""
     body = one.shape.body
     named = body.get("model") or body.get("modelId") if isinstance(body, dict) else None
     if isinstance(named, str):

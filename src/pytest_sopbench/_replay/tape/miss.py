@@ -70,7 +70,7 @@ class Advice:
 
 
 def advice_on(path: str, recorded: JsonValue, sent: JsonValue) -> Advice | None:
-    """Return how to leave out what differs; `None` where it says something.
+    """Return how to leave out what differs; `None` if it says something.
 
     What is said to a model is never left out as a whole: within it, dates alone are masked.
     """
@@ -154,7 +154,7 @@ _LEAST: Final = 16
 class Difference:
     """One path at which two bodies differ; `None` of a side is where it has nothing there.
 
-    `character` is the first that differs of two texts, from 1; 0 where both are shown whole.
+    `character` is the first that differs of two texts, from 1; 0 if both are shown whole.
     `advice` says how to leave out what changes with every run.
     """
 
@@ -398,7 +398,7 @@ def conversation(body: JsonValue) -> Sequence[JsonValue]:
 
 
 def conversation_key(body: JsonValue) -> str | None:
-    """Return under which key a request has its messages; `None` where it has none."""
+    """Return under which key a request has its messages; `None` if it has none."""
     if isinstance(body, Mapping):
         for name in ("messages", "input", "contents"):
             if isinstance(body.get(name), list | tuple):

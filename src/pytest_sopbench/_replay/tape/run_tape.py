@@ -34,7 +34,7 @@ def active() -> bool:
 
 
 def current_tape() -> Tape | None:
-    """Return the tape to ask, `None` where nothing is recorded or replayed in this process."""
+    """Return the tape to ask, `None` if nothing is recorded or replayed in this process."""
     tape = CURRENT.get()
     if tape is None and _OUTSIDE:
         return _OUTSIDE[-1]

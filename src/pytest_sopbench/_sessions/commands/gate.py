@@ -1,4 +1,4 @@
-"""Ask gates of a saved session: the answer is that of the session itself."""
+"""Check gates on a saved session: the answer is that of the session itself."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def recorded_entries(saved: SavedSession) -> PolicyReport:
 
 
 def decide_entries(saved: SavedSession) -> Decision:
-    """Decide on a session that was asked no gate, by what its tasks file says all the same."""
+    """Decide on a session without a gate, by what its tasks file says all the same."""
     return decide(SessionFacts(gates=(), entries=recorded_entries(saved)))
 
 
 def recorded_failures(saved: SavedSession) -> int | None:
-    """Return how many other tests of a session failed; `None` where nobody can know it."""
+    """Return how many other tests of a session failed; `None` if nobody can know it."""
     # Of one that was cut short more may have failed.
     return saved.header.options.failures if saved.finished else None
 
@@ -69,14 +69,14 @@ def ask_gates(
     *,
     comparison: SessionComparison | None = None,
 ) -> Decision:
-    """Ask gates of a session, and whether what must hold did: rules, and tasks that must pass.
+    """Check gates on a session, and whether what must hold did: rules, and tasks that must pass.
 
     Where lines are damaged every gate is inconclusive, and none holds where the session has no end.
     Tests that failed in it, and that no gate forgives, fail it here as well.
 
     Args:
         saved: the session.
-        gates: what is asked.
+        gates: what is checked.
         comparison: with a baseline; without it the gates on a comparison are inconclusive.
 
     Raises:

@@ -51,7 +51,7 @@ def session_page(
         comparison: with a baseline, where there is one.
         remarks: what must not go unsaid, beside what the file tells.
         sources: where a format finds what stands in no run of the session.
-        gates: those that were asked instead of the session's own.
+        gates: those that were checked instead of the session's own.
     """
     # A number of failed tests has a line of its own; that it is unknown stands among the gates.
     # Without a gate nothing is decided, and other tests that failed are known all the same.
@@ -156,7 +156,7 @@ class SavedSources:
 
     Args:
         saved: the session.
-        baseline: the session that it was compared with; `None` where there is none.
+        baseline: the session that it was compared with; `None` if there is none.
         domains: finds the domains.
         redaction: what is masked in whatever does not stand in the session itself.
         shown: writes the path of a data file as the user would type it.

@@ -39,8 +39,8 @@ class RescoredSession:
     """A session that was judged again.
 
     `changed` are pairs of a run before and after, where its outcome is another. `refused` are
-    the runs that cannot be judged from what was kept, by the reason. `gates` are those that the
-    session was asked.
+    the runs that cannot be judged from what was kept, by the reason. `gates` are those of the
+    session.
     """
 
     header: SessionHeader
@@ -82,7 +82,7 @@ def rescore_session(
         scoring: whose rules decide.
         asking: asks those who compare fields, by domain; where it is not given for one, what they
             found when the runs were made is what is judged by.
-        doubtful: model judges on which no gate may rest today; `None` where nothing is known of
+        doubtful: model judges on which no gate may rest today; `None` if nothing is known of
             them that the session does not say itself.
         judged: how far model judges are calibrated today, where that is known.
 

@@ -26,8 +26,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.variants import joined
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
-from pytest_sopbench._sessions.file.line_places import start_to_line
-from pytest_sopbench._sessions.file.writer import write_lines
+from pytest_sopbench._sessions.file.writer import start_to_line, write_lines
 from pytest_sopbench._sessions.header import (
     DomainHeader,
     GitState,

@@ -143,8 +143,8 @@ class KeptLog:
     """What is left of the event log of a run.
 
     Attributes:
-        path: where it lies; `None` where none was kept.
-        trace: what it holds; `None` where it cannot be read.
+        path: where it lies; `None` if none was kept.
+        trace: what it holds; `None` if it cannot be read.
         why: why it cannot be read.
     """
 

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._sessions.file.line_places import make_folder
+from pytest_sopbench._sessions.file.writer import make_folder
 from pytest_sopbench.errors import SessionFileError
 
 SUFFIX: Final = ".running"
@@ -87,7 +87,7 @@ def claim(session: Path) -> Mark | None:
     """Mark a session that another one is about to take over, so that no second one does.
 
     Returns:
-        `None` where its folder takes no mark: what was downloaded may be read-only.
+        `None` if its folder takes no mark: what was downloaded may be read-only.
 
     Raises:
         SessionFileError: it is running, or being taken over already.

@@ -68,7 +68,7 @@ def withdrawn_by(sessions_dir: Path) -> str:
 
 
 class Withdrawal:
-    """Takes `last` back from whoever asks a gate, until a session has ended and was written.
+    """Takes `last` back from whoever checks a gate, until a session has ended and was written.
 
     It is given back by `point_at`, or by `give_back` where no session comes of it.
 
@@ -96,7 +96,7 @@ class Withdrawal:
     def _take(self) -> None:
         moved = _move_away(self._pointer)
         if moved is not None:
-            # Where the disk takes no link, nothing is left that a gate could be asked of.
+            # Where the disk takes no link, nothing is left that a gate could be checked on.
             with contextlib.suppress(OSError, NotImplementedError):
                 self._aside.symlink_to(moved.name)
             self._before = self._pointer
@@ -217,7 +217,7 @@ class LastSession:
     """Of whom and of what the session was, and what it took.
 
     `concurrency` is how many runs were in flight: a number, `auto`, or `None` for one in each
-    process. `cost_usd` is `None` where some run did not tell its cost: a part of it would mislead.
+    process. `cost_usd` is `None` if some run did not tell its cost: a part of it would mislead.
     """
 
     agent: str
@@ -233,7 +233,7 @@ def read_last(path: Path) -> LastSession | None:
     """Read a saved session's first and last line, however many lines lie between.
 
     Returns:
-        `None` where there is no such file, or where it does not tell: it was cut short, its
+        `None` if there is no such file, or where it does not tell: it was cut short, its
         duration was not recorded or is that of a part of its runs, or it holds something else.
     """
     try:

@@ -17,7 +17,6 @@ from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.records.lines import record_from_json
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.file.line_places import start_from_json
 from pytest_sopbench._sessions.file.writer import TYPE as SLIM
 from pytest_sopbench._sessions.file.writer import (
     require_plain_file,
@@ -25,6 +24,7 @@ from pytest_sopbench._sessions.file.writer import (
     slim_from_json,
     slim_header,
     slim_to_line,
+    start_from_json,
     write_lines,
 )
 from pytest_sopbench._sessions.folder.paths import session_path

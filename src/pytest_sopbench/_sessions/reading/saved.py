@@ -49,9 +49,9 @@ class SavedSession:
         unfinished: the runs that were begun and left no line: their process died.
         finished: whether the session came to its end.
         reruns: how often other plugins ran tests again, by the title of each group.
-        absent: the planned runs of which the file has no sign; `None` where this is unknown.
+        absent: the planned runs of which the file has no sign; `None` if this is unknown.
         damaged: the lines that hold something else than was written; they count for nothing.
-        doubts: why nothing may be concluded from the file; empty where all is well.
+        doubts: why nothing may be concluded from the file; empty if all is well.
         problems: what is odd about the file: doubts, damaged lines and more.
         called: what the session was asked for by.
     """
@@ -134,7 +134,7 @@ def _names_of(domain: str, task: str) -> tuple[str, ...]:
 
 
 def shard_of(saved: SavedSession) -> Shard | None:
-    """Return which part of a session this is, or `None` where it is no part."""
+    """Return which part of a session this is, or `None` if it is no part."""
     return saved.header.options.shard
 
 
@@ -179,7 +179,7 @@ def summaries_of(
 def asked_summaries(
     saved: SavedSession, forgiven: Forgiven
 ) -> Mapping[About, Mapping[str, Summary]]:
-    """Return what the runs came to that gates are asked of, where these are not all.
+    """Return what the runs came to that gates are checked on, where these are not all.
 
     Args:
         saved: a session.
@@ -199,7 +199,7 @@ def asked_summaries(
 
 
 def recorded_gates(saved: SavedSession) -> tuple[GateSpec, ...]:
-    """Return the gates that the session itself was asked.
+    """Return the gates of the session itself.
 
     Raises:
         SessionFileError: one of them cannot be read.
