@@ -607,6 +607,15 @@ def test_nothing_done_has_no_estimate() -> None:
     assert replace(HALF, done=0).left is None
 
 
+@pytest.mark.parametrize(
+    ("done", "said"), [pytest.param(7, "", id="fewer"), pytest.param(8, ", 3 min left", id="all")]
+)
+def test_an_estimate_rests_on_as_many_runs_as_are_in_flight(done: int, said: str) -> None:
+    standing = replace(HALF, planned=40, done=done, at_once=8)
+
+    assert progress_line(standing).endswith(f"slowest 2.3 s{said}")
+
+
 @given(st.integers(1, 10**6), st.integers(1, 10**6), st.floats(0, 1e6))
 def test_the_estimate_is_what_the_rest_takes_at_the_same_pace(
     done: int, rest: int, elapsed: float
