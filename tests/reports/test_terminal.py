@@ -75,7 +75,7 @@ def test_the_block_of_the_interface() -> None:
         "==================== SOP: dangerous_goods, agent mypkg:agent ===================",
         "TSR    94.2% correct, 258 of 274   [90.7, 96.4]",
         "ECR    98.5% answered, 270 of 274  [96.3, 99.4]    1 timeout, 3 error",
-        "wrong  12: Hazard Class C -> B 7, D -> C 5",
+        "wrong  12: Hazard Class C -> B (7x), D -> C (5x)",
         "a run  median 1.0 s",
     ]
 
