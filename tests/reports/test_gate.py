@@ -23,8 +23,10 @@ from pytest_sopbench._core.metrics.counts import (
     UnneededCounts,
 )
 from pytest_sopbench._core.metrics.summary import EMPTY
+from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.task import TaskName
+from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import CallRecord, TrajectoryCheck
 from pytest_sopbench._core.trajectory.calls import Unmet
 from pytest_sopbench._reports.failure.assertion import call_lines, contract_lines, unmet_lines
@@ -90,6 +92,27 @@ def test_what_is_spent_stands_beside_what_may_be() -> None:
     lines = budget_lines(BOTH, Spending(usd=2.1, runs=9), seconds=181, not_started=0)
 
     assert ["budget $2.10 of $5.00 spent, 3 min of 14 min spent"] == [*lines]
+
+
+def test_a_sum_is_written_as_the_summary_writes_it() -> None:
+    runs = [
+        RunRecord(
+            domain="lab",
+            task=f"T_{number}",
+            outcome=Outcome.CORRECT,
+            usage=Usage(cost_usd=0.000385),
+        )
+        for number in range(10)
+    ]
+    spending = Spending()
+    for one in runs:
+        spending.add(one.outcome, one.usage.cost_usd)
+
+    (line,) = budget_lines(Budget(usd=5), spending, seconds=1, not_started=0)
+    told = " ".join(domain_lines("lab", "a", summary_of(runs)))
+
+    assert "$0.0039 in 10 runs" in told
+    assert line == "budget $0.0039 of $5.00 spent"
 
 
 def test_a_spent_budget_says_what_was_not_started() -> None:

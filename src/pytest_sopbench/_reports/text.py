@@ -137,6 +137,8 @@ def money(dollars: float | None) -> str:
         return NOT_AVAILABLE
     if dollars >= 1 or dollars == 0:
         return f"${dollars:.2f}"
+    # Sums of the same costs in another order differ far behind, where half a digit may be decided.
+    dollars = round(dollars, _MONEY_PLACES)
     places = 2
     while round(dollars, places - 1) == 0 and places < _MONEY_PLACES:
         places += 1
