@@ -119,7 +119,7 @@ def test_a_spent_budget_says_what_was_not_started() -> None:
     lines = budget_lines(Budget(usd=5), Spending(usd=5.02, runs=9), seconds=1, not_started=62)
 
     assert (
-        "budget $5.02 of $5.00 spent, 62 runs were not started, since the money had been spent"
+        "budget $5.02 of $5.00 spent, 62 runs were not started, since the money was spent"
         == " ".join(line.strip() for line in lines)
     )
 
@@ -128,7 +128,7 @@ def test_both_can_be_spent() -> None:
     lines = budget_lines(BOTH, Spending(usd=6, runs=9), seconds=900, not_started=1)
 
     text = " ".join(line.strip() for line in lines)
-    assert text.endswith("1 run was not started, since the money and the time had been spent")
+    assert text.endswith("1 run was not started, since the money and the time were spent")
 
 
 def test_a_budget_that_is_left_is_not_blamed() -> None:

@@ -811,9 +811,9 @@ def _read_lines(plan: Plan) -> Iterator[str]:
     where = f", sheet {sheet.title}" if sheet.title else ""
     rows = f"{counted(len(sheet.numbers), 'row')} under the header in row {sheet.header}"
     yield from labelled("cases", f"{sheet.path}{where}: {rows}")
-    yield from labelled(
-        "tasks", f"{len(plan.kept)}, and {counted(len(plan.left_out), 'row')} left out"
-    )
+    left_out = len(plan.left_out)
+    rest = f"{counted(left_out, 'row')} left out" if left_out else "no row left out"
+    yield from labelled("tasks", f"{len(plan.kept)}, {rest}")
     words = counted(len(plan.procedure.text.split()), "word")
     yield from labelled("sop", f"{plan.procedure.source}: {words} -> {plan.procedure.file}")
 

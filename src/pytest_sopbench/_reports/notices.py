@@ -153,7 +153,8 @@ def budget_lines(
     ]
     if not_started:
         runs = counted(not_started, "run was", "runs were")
-        why = f", since the {' and the '.join(reached)} had been spent" if reached else ""
+        verb = "were" if len(reached) > 1 else "was"
+        why = f", since the {' and the '.join(reached)} {verb} spent" if reached else ""
         unknown = spending.unpriced_first or spending.judge_usd is None
         if unknown and budget.usd is not None:
             why = ", since nobody could say what is spent"

@@ -521,16 +521,17 @@ def _pair_lines(board: Leaderboard) -> Iterator[str]:
 
 
 def _shown(one: Difference, names: Mapping[str, str]) -> str:
-    tasks = f"{one.ahead} tasks to {one.behind}"
-    return f"{names[one.first]} over {names[one.second]} ({tasks}, {p_value(one.p)})"
+    return f"{names[one.first]} over {names[one.second]} ({_standing(one)})"
 
 
 def _pairs(some: Sequence[Difference], names: Mapping[str, str]) -> str:
     if len(some) > _FEW:
         return counted(len(some), "pair")
-    return ", ".join(
-        f"{_pair(one, names)} ({one.ahead} tasks to {one.behind}, {p_value(one.p)})" for one in some
-    )
+    return ", ".join(f"{_pair(one, names)} ({_standing(one)})" for one in some)
+
+
+def _standing(one: Difference) -> str:
+    return f"{counted(one.ahead, 'task')} to {one.behind}, {p_value(one.p)}"
 
 
 def _pair(one: Difference, names: Mapping[str, str]) -> str:
