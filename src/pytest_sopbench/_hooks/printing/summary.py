@@ -283,9 +283,11 @@ def open_lines(names: Sequence[str]) -> Iterator[str]:
 
 def saved_line(shown: str, summaries: Iterable[Summary]) -> str:
     """Say where a session was kept, and that it is no baseline where all is well."""
-    wrong = sum(one.runs - one.correct for one in summaries)
-    runs = counted(wrong, "run that is", "runs that are")
-    return f"saved  {shown}{f', with {runs} not correct' if wrong else ''}"
+    every = [(one.runs, one.correct) for one in summaries]
+    runs = sum(number for number, _ in every)
+    wrong = runs - sum(correct for _, correct in every)
+    held = f", {counted(runs, 'run')}, {wrong} not correct" if wrong else ""
+    return f"saved  {shown}{held}"
 
 
 def resume_lines(summaries: Iterable[Summary], interrupted: int) -> Iterator[str]:
