@@ -13,6 +13,7 @@ from pytest_sopbench import Domain, Mismatch, Outcome, OutputField, RunRecord, S
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.metrics.counts import RunCounts
+from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.task import Compare, FieldType, ToolSpec
 from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.values.json import JsonValue
@@ -410,6 +411,23 @@ HAZARD_OF_WRONG: Table = {
     ("Hazard Class C", "Hazard Class B"): 7,
     ("Hazard Class D", "Hazard Class C"): 5,
 }
+
+
+def test_a_number_is_written_as_the_kinds_of_the_summary_write_it() -> None:
+    fee = OutputField(name="fee", type=FieldType.NUMBER)
+    wrong = RunRecord(
+        domain="lab",
+        task="T_01",
+        outcome=Outcome.WRONG,
+        expected={"fee": "1.00", "class": "A"},
+        answer={"fee": 0, "class": "A"},
+        mismatches=(Mismatch(field="fee", expected="1.00", actual=0, why="number off by 1"),),
+    )
+
+    (line,) = MissGroups([wrong]).lines(named=lambda key: key.task)
+
+    assert "fee 1 -> 0: T_01" == line
+    assert ["1 -> 0 (1x)"] == wrong_kinds(summary_of([wrong], [fee]))
 
 
 def test_the_line_of_the_interface() -> None:
