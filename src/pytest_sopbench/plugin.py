@@ -135,7 +135,16 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> None:
-    """Say that a gate of the configuration was not checked, if nothing has woken the rest."""
+    """Say that a gate of the configuration was not checked, if nothing has woken the rest.
+
+    Whatever is awake, a session that collects nothing says how its domains are run.
+    """
+    is_empty = exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+    if is_empty and is_set(config, "sop_domain") and not terminalreporter.stats.get("deselected"):
+        from pytest_sopbench._hooks.settings.asked import how_to_run
+
+        terminalreporter.ensure_newline()
+        terminalreporter.write_line(how_to_run(config), yellow=True)
     if exitstatus == pytest.ExitCode.USAGE_ERROR:
         # What was refused says why; no test could ask for anything.
         return
