@@ -435,6 +435,11 @@ def tool_entry(tool: ProposedTool, key: Column, names: Mapping[str, str]) -> dic
 # Which rows become tasks; the others are left out by name, with the reason.
 
 _ROWS_SHOWN: Final = 4
+_EMPTY: Final = "is empty"
+_TO_KEEP: Final = (
+    "to keep a row, write its answer into the table; where an empty one is right, add the row to "
+    "data.csv, and 'may_be_empty': true to the output in metadata.json"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -491,7 +496,7 @@ def _empty_output(roles: Roles, place: int) -> str:
                 Kind.FORMULA: "holds a formula without a stored value",
                 Kind.FAULT: "holds an error of Excel",
             }
-            return f"{output.name} {why.get(cell.kind, 'is empty')}"
+            return f"{output.name} {why.get(cell.kind, _EMPTY)}"
     return ""
 
 
@@ -892,3 +897,5 @@ def _left_out_lines(plan: Plan, *, every: bool) -> Iterator[str]:
     told = sum(len(rows) if every else min(len(rows), _ROWS) for _, rows in shown)
     if len(plan.left_out) > told:
         yield from labelled("", f"{REPORT} has all {len(plan.left_out)} rows")
+    if not groups.keys().isdisjoint(f"{one.name} {_EMPTY}" for one in plan.roles.outputs):
+        yield from labelled("", _TO_KEEP)
