@@ -32,6 +32,7 @@ from pytest_sopbench._reports.terminal.comparison import (
     session_table_lines,
     setup_lines,
     short_comparison,
+    sop_lines,
 )
 from pytest_sopbench._reports.text import WIDTH, columns
 
@@ -411,6 +412,22 @@ def test_a_closer_look_has_more_columns_and_a_line_for_each_pair() -> None:
     assert (
         "       a and b: 9 to 1 of 50 tasks, p = 0.01, adjusted p = 0.02 (exact McNemar)" in lines
     )
+
+
+@pytest.mark.parametrize(
+    ("domains", "lines"),
+    [
+        pytest.param((), [], id="none"),
+        pytest.param(("a",), ["sop    the SOP of a has changed since the baseline"], id="one"),
+        pytest.param(
+            ("a", "b"), ["sop    the SOPs of a, b have changed since the baseline"], id="two"
+        ),
+    ],
+)
+def test_the_domains_whose_sop_changed_are_named(
+    domains: tuple[str, ...], lines: list[str]
+) -> None:
+    assert lines == [*sop_lines(domains)]
 
 
 def test_differences_are_told_by_what_they_show() -> None:

@@ -97,7 +97,16 @@ def session_comparison_lines(compared: SessionComparison) -> Iterator[str]:
     if several and not compared.has_agents:
         yield heading(f"SOP: {len(compared.groups)} domains, pooled")
         yield from comparison_lines(compared.pooled)
+    yield from sop_lines(compared.changed_sops)
     yield from setup_lines(compared.setups)
+
+
+def sop_lines(domains: Sequence[str]) -> Iterator[str]:
+    """Yield of which domains the SOP is another one, since agents were given another text."""
+    if domains:
+        noun, verb = ("SOP", "has") if len(domains) == 1 else ("SOPs", "have")
+        said = f"the {noun} of {one_line(', '.join(domains))} {verb} changed since the baseline"
+        yield from packed(f"{'sop':<{_LABEL - 1}}", said.split(), gap=" ", indent=_LABEL)
 
 
 def setup_lines(changes: Sequence[SetupChange]) -> Iterator[str]:
