@@ -133,18 +133,38 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> None:
-    """Say that a gate of the configuration was not checked, if nothing has woken the rest."""
+    """Say that a gate of the configuration was not checked, if nothing has woken the rest.
+
+    Whatever is awake, a session that collects nothing says how its domains are run.
+    """
+    is_empty = exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+    if is_empty and is_set(config, "sop_domain") and not terminalreporter.stats.get("deselected"):
+        from pytest_sopbench._hooks.settings.asked import how_to_run
+
+        terminalreporter.ensure_newline()
+        terminalreporter.write_line(how_to_run(config), yellow=True)
+    if exitstatus == pytest.ExitCode.USAGE_ERROR:
+        # What was refused says why; no test could ask for anything.
+        return
     gates = [name for name in ("sop_fail_under", "sop_gate") if is_set(config, name)]
     if not gates or config.pluginmanager.hasplugin("sop-gate") or config.option.collectonly:
         return
-    from pytest_sopbench._hooks.settings.ini import NOT_ASKED, ini_values
+    from pytest_sopbench._hooks.settings.ini import (
+        NOT_CHECKED,
+        NOTHING_ASKED,
+        SET_UP_FAILED,
+        ini_values,
+    )
 
     asked = [value for name in gates for value in ini_values(config, name)]
     if any(value != "none" for value in asked):
         terminalreporter.ensure_newline()
-        terminalreporter.write_line(NOT_ASKED, yellow=True)
+        errors = terminalreporter.stats.get("error", [])
+        lacks_set_up = any(getattr(one, "when", "") == "setup" for one in errors)
+        why = SET_UP_FAILED if lacks_set_up else NOTHING_ASKED
+        terminalreporter.write_line(NOT_CHECKED.format(why), yellow=True)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from importlib.metadata import requires
 from typing import Any
 
 import pytest
@@ -268,9 +269,9 @@ def test_an_agent_without_a_model_is_told(scripted: Any) -> None:
         ReAct()
 
 
-@pytest.mark.parametrize("library", ["openai", "boto3"])
-def test_a_library_that_is_not_there_is_named(
-    monkeypatch: pytest.MonkeyPatch, library: str
+@pytest.mark.parametrize(("library", "extra"), [("openai", "openai"), ("boto3", "bedrock")])
+def test_a_library_that_is_not_there_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch, library: str, extra: str
 ) -> None:
     def missing(name: str, *rest: Any) -> Any:
         if name.partition(".")[0] == library:
@@ -285,7 +286,16 @@ def test_a_library_that_is_not_there_is_named(
     with pytest.raises(AgentSpecError) as raised:
         client_of(provider, connections=3)
 
-    assert f"{library} is not installed: pip install {library} jinja2" == str(raised.value)
+    said = f"{library} is not installed: pip install 'pytest-sopbench[{extra}]'"
+    assert said == str(raised.value)
+
+
+@pytest.mark.parametrize("library", ["openai", "boto3"])
+def test_the_extra_of_a_library_brings_the_prompts_as_well(library: str) -> None:
+    extra = {"openai": "openai", "boto3": "bedrock"}[library]
+    needed = [one for one in requires("pytest-sopbench") or () if f"extra == '{extra}'" in one]
+
+    assert all(any(one.startswith(name) for one in needed) for name in (library, "jinja2"))
 
 
 def test_a_library_that_is_broken_says_so_itself(monkeypatch: pytest.MonkeyPatch) -> None:

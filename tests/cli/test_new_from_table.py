@@ -211,6 +211,14 @@ def test_rows_without_an_answer_are_left_out_by_name() -> None:
     assert ["001", "004"] == [row["Case No"] for row in rows()]
     assert "left out row 3 (002): Decision is empty" in result.stdout
     assert "row 4: Case No is empty" in result.stdout
+    assert "to keep a row, write its answer into the table;" in result.stdout
+
+
+def test_a_row_that_no_answer_would_keep_has_no_such_advice() -> None:
+    result, _ = made(*ROLES, "--id", "Case No", table=TABLE.replace("003,", ","))
+
+    assert "left out row 4: Case No is empty" in result.stdout
+    assert "to keep a row" not in result.stdout
 
 
 def test_of_equal_rows_one_stays_and_of_others_with_one_id_none() -> None:

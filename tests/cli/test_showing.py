@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,18 @@ def test_a_program_gets_the_runs_as_they_were_saved(
 
     assert tasks == [run["task"] for run in found]
     assert {"refund": "Refund A"} == found[0]["expected"]
+
+
+def test_of_several_runs_of_a_task_what_is_not_correct_comes_first(
+    sopbench: Sopbench, save: Save, run_of: Make
+) -> None:
+    right = run_of("T1", Outcome.CORRECT)
+    save("s", [replace(right, agent="a"), replace(run_of("T1", Outcome.WRONG), agent="b")])
+
+    lines = sopbench("show", "s", "T1").stdout.splitlines()
+
+    agents = [line.split()[-1] for line in lines if line.startswith("agent ")]
+    assert ["b", "a"] == agents
 
 
 def test_json_stands_alone_on_the_output(sopbench: Sopbench, save: Save, runs: Make) -> None:

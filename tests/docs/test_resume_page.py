@@ -35,6 +35,16 @@ def test_the_command_of_the_page_prints_what_it_shows(pytester: pytest.Pytester)
     assert blocks(PAGE, "text")[0].strip() in result.outlines
 
 
+def test_the_first_page_does_not_promise_that_resuming_repeats_what_failed() -> None:
+    rows = re.findall(r"^\| (.*) \| (.*) \|$", (DOCS / "index.md").read_text("utf-8"), re.MULTILINE)
+    (rerun,) = (does for wanted, does in rows if wanted == "rerun what failed")
+    (resume,) = (does for wanted, does in rows if "cut short" in wanted)
+
+    assert "`--lf`" in rerun
+    assert "--sop-resume" not in rerun
+    assert "`--sop-resume=last`" in resume
+
+
 def test_the_table_tells_of_every_outcome() -> None:
     said = {name: does for names, does in ROWS for name in re.findall(r"`(\w+)`", names)}
 

@@ -96,6 +96,16 @@ class TestTheComparison:
             ["vs main  lost 0, *", "*0 of 5 paired tasks*", "*not compared, *: 1 task (T_02)*"]
         )
 
+    def test_a_changed_sop_is_told(self, pytester: pytest.Pytester, lab: Path) -> None:
+        same = pytester.runpytest(*AGAINST_MAIN, RIGHT)
+        (sop,) = lab.glob("sop.*")
+        sop.write_text(f"{sop.read_text()}\nRetest twice.\n")
+
+        changed = pytester.runpytest(*AGAINST_MAIN, RIGHT)
+
+        same.stdout.no_fnmatch_line("sop    *")
+        changed.stdout.fnmatch_lines(["sop    the SOP of lab has changed since the baseline"])
+
     def test_sessions_of_other_rules_are_not_comparable(self, pytester: pytest.Pytester) -> None:
         result = pytester.runpytest(*AGAINST_MAIN, RIGHT, "-o", "sop_scoring=published")
 

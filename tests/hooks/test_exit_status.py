@@ -275,6 +275,27 @@ TABLE = {
         says=(NO_TEST,),
         never=("gate*", "*SOP*"),
     ),
+    "a set-up that fails before anything is asked for": Cell(
+        args=(LAB, RIGHT, "--sop-fail-under=0.9", "test_beside.py"),
+        unit_test="def test_task(sop_task, nowhere): pass",
+        status=FAILED,
+        says=("gate   not evaluated: the set-up of a test failed before it asked for a run of*",),
+        never=("*no test asked*",),
+    ),
+    "a set-up that fails, gate of the configuration": Cell(
+        args=("test_beside.py",),
+        ini="sop_domain = lab\nsop_agent = habits:right\nsop_fail_under = 1",
+        unit_test="def test_late(nowhere, request): request.getfixturevalue('sop_run')",
+        status=FAILED,
+        says=("sop: the set-up of a test failed before it asked for a run of an agent, so the*",),
+        never=("*no test asked*",),
+    ),
+    "a session that is refused": Cell(
+        args=("nowhere",),
+        ini="sop_domain = lab\nsop_agent = habits:right\nsop_fail_under = 1",
+        status=USAGE,
+        never=("*no test asked*",),
+    ),
     "unit tests alone, gate of the configuration, domain of the command line": Cell(
         args=(LAB, "test_beside.py"),
         ini="sop_fail_under = 1",

@@ -48,11 +48,13 @@ class Terminal:
 class Flights:
     """Calls whoever watches, as an item that waits does."""
 
+    status: EngineStatus[RunKey] | None = STANDING
+
     def watch(self, look: Any) -> None:
         self.look = look
 
-    def standing(self) -> EngineStatus[RunKey]:
-        return STANDING
+    def standing(self) -> EngineStatus[RunKey] | None:
+        return self.status
 
 
 class Stage:
@@ -74,7 +76,7 @@ class Stage:
         )
         sop: Any = SimpleNamespace(
             config=SimpleNamespace(pluginmanager=manager),
-            options=SimpleNamespace(typed_domains=typed, gates=()),
+            options=SimpleNamespace(typed_domains=typed, gates=(), concurrency=None),
             plan=plan,
         )
         flights: Any = self.flights
@@ -117,6 +119,25 @@ def test_a_terminal_has_one_line_that_moves() -> None:
         stage.terminal.live
     )
     assert [] == stage.terminal.said
+
+
+def test_one_run_of_one_worker_of_several_is_no_estimate() -> None:
+    stage = Stage(Terminal(tty=False))
+    stage.flights.status = None
+    for _ in range(2):
+        stage.hooks.pytest_testnodeready()
+    stage.now = 40.0
+    stage.hooks.pytest_sop_run_finished(RIGHT)
+
+    stage.wait(0)
+    stage.hooks.pytest_sop_run_finished(RIGHT)
+    stage.wait(LOG_SECONDS)
+
+    # The first run began 2 s before it ended, and not when the workers were started.
+    assert [
+        "sop: 1 of 10 done, TSR 100.0%, slowest 2.0 s",
+        "sop: 2 of 10 done, TSR 100.0%, slowest 2.0 s, 2 min left",
+    ] == stage.terminal.said
 
 
 def test_the_line_is_gone_when_the_session_ends() -> None:

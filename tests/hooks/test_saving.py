@@ -169,7 +169,7 @@ def test_a_kept_session_says_where_it_is_and_that_not_all_of_it_is_well(
     wrong = pytester.runpytest(RIGHT[0], "--sop-agent=habits:loses_three", "--sop-save=worse", "-q")
 
     assert "saved  .sop/sessions/main.jsonl" in right.outlines
-    assert "saved  .sop/sessions/worse.jsonl, with 3 runs that are not correct" in wrong.outlines
+    assert "saved  .sop/sessions/worse.jsonl, 6 runs, 3 not correct" in wrong.outlines
 
 
 def test_a_bad_name_is_a_usage_error(pytester: pytest.Pytester) -> None:

@@ -183,6 +183,39 @@ def test_a_domain_that_selects_no_task_exits_with_5(pytester: pytest.Pytester, l
     assert pytest.ExitCode.NO_TESTS_COLLECTED == result.ret
 
 
+@pytest.mark.parametrize(
+    ("args", "domains"),
+    [
+        pytest.param((), "lab", id="nothing awake"),
+        pytest.param(("--agent=habits:right",), "lab", id="with an agent"),
+        pytest.param((), "lab clinic", id="several"),
+    ],
+)
+def test_a_domain_of_the_configuration_that_is_not_run_says_how_it_is(
+    pytester: pytest.Pytester, lab: Path, make_domain: object, args: tuple[str, ...], domains: str
+) -> None:
+    make_domain("clinic", tasks=3)  # type: ignore[operator]
+    pytester.makeini(f"[pytest]\nsop_domain = {domains}")
+    named = domains.replace(" ", ",")
+
+    result = pytester.runpytest(*args)
+
+    assert pytest.ExitCode.NO_TESTS_COLLECTED == result.ret
+    said = f"to run {named}: pytest domains, or pytest --sop-domain={named}"
+    result.stdout.fnmatch_lines([f"sop: nothing was collected; {said}"])
+
+
+def test_tests_that_are_deselected_are_not_taken_for_none(
+    pytester: pytest.Pytester, lab: Path
+) -> None:
+    pytester.makeini("[pytest]\nsop_domain = lab\nsop_agent = habits:right")
+
+    result = pytester.runpytest("domains", "-k", "nothing_like_it")
+
+    assert pytest.ExitCode.NO_TESTS_COLLECTED == result.ret
+    result.stdout.no_fnmatch_line("sop: nothing was collected*")
+
+
 def test_a_task_failure_points_at_its_row(pytester: pytest.Pytester, lab: Path) -> None:
     result = pytester.runpytest("--sop-domain=lab", "--agent=habits:always_pass", "-k", "T_01")
 

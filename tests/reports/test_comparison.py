@@ -32,6 +32,7 @@ from pytest_sopbench._reports.terminal.comparison import (
     session_table_lines,
     setup_lines,
     short_comparison,
+    sop_lines,
 )
 from pytest_sopbench._reports.text import WIDTH, columns
 
@@ -413,6 +414,22 @@ def test_a_closer_look_has_more_columns_and_a_line_for_each_pair() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("domains", "lines"),
+    [
+        pytest.param((), [], id="none"),
+        pytest.param(("a",), ["sop    the SOP of a has changed since the baseline"], id="one"),
+        pytest.param(
+            ("a", "b"), ["sop    the SOPs of a, b have changed since the baseline"], id="two"
+        ),
+    ],
+)
+def test_the_domains_whose_sop_changed_are_named(
+    domains: tuple[str, ...], lines: list[str]
+) -> None:
+    assert lines == [*sop_lines(domains)]
+
+
 def test_differences_are_told_by_what_they_show() -> None:
     names = ("a", "b", "c", "d")
     board = Leaderboard(
@@ -420,7 +437,7 @@ def test_differences_are_told_by_what_they_show() -> None:
         differences=(
             Difference(first="a", second="c", ahead=12, behind=2, test=MCNEMAR, p=0.02, needed=8),
             Difference(first="a", second="b", ahead=9, behind=8, test=MCNEMAR, p=0.9, needed=8),
-            Difference(first="b", second="c", ahead=2, behind=1, test=MCNEMAR, p=1.0, needed=8),
+            Difference(first="b", second="c", ahead=1, behind=0, test=MCNEMAR, p=1.0, needed=8),
             Difference(first="a", second="d", why="they did not run the same tasks"),
         ),
     )
@@ -428,7 +445,7 @@ def test_differences_are_told_by_what_they_show() -> None:
     assert (
         "more than chance: a over c (12 tasks to 2, p = 0.02); "
         "no more than chance: a and b (9 tasks to 8, p = 0.9); "
-        "too few tasks differ to tell: b and c (2 tasks to 1, p = 1); "
+        "too few tasks differ to tell: b and c (1 task to 0, p = 1); "
         "p < 0.05 takes at least 8 (exact McNemar test by task, Holm over 3 pairs); "
         "not compared: a and d: they did not run the same tasks"
     ) == difference_text(board)

@@ -23,8 +23,10 @@ from pytest_sopbench._core.metrics.counts import (
     UnneededCounts,
 )
 from pytest_sopbench._core.metrics.summary import EMPTY
+from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.task import TaskName
+from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import CallRecord, TrajectoryCheck
 from pytest_sopbench._core.trajectory.calls import Unmet
 from pytest_sopbench._reports.failure.assertion import call_lines, contract_lines, unmet_lines
@@ -92,11 +94,32 @@ def test_what_is_spent_stands_beside_what_may_be() -> None:
     assert ["budget $2.10 of $5.00 spent, 3 min of 14 min spent"] == [*lines]
 
 
+def test_a_sum_is_written_as_the_summary_writes_it() -> None:
+    runs = [
+        RunRecord(
+            domain="lab",
+            task=f"T_{number}",
+            outcome=Outcome.CORRECT,
+            usage=Usage(cost_usd=0.000385),
+        )
+        for number in range(10)
+    ]
+    spending = Spending()
+    for one in runs:
+        spending.add(one.outcome, one.usage.cost_usd)
+
+    (line,) = budget_lines(Budget(usd=5), spending, seconds=1, not_started=0)
+    told = " ".join(domain_lines("lab", "a", summary_of(runs)))
+
+    assert "$0.0039 in 10 runs" in told
+    assert line == "budget $0.0039 of $5.00 spent"
+
+
 def test_a_spent_budget_says_what_was_not_started() -> None:
     lines = budget_lines(Budget(usd=5), Spending(usd=5.02, runs=9), seconds=1, not_started=62)
 
     assert (
-        "budget $5.02 of $5.00 spent, 62 runs were not started, since the money had been spent"
+        "budget $5.02 of $5.00 spent, 62 runs were not started, since the money was spent"
         == " ".join(line.strip() for line in lines)
     )
 
@@ -105,7 +128,7 @@ def test_both_can_be_spent() -> None:
     lines = budget_lines(BOTH, Spending(usd=6, runs=9), seconds=900, not_started=1)
 
     text = " ".join(line.strip() for line in lines)
-    assert text.endswith("1 run was not started, since the money and the time had been spent")
+    assert text.endswith("1 run was not started, since the money and the time were spent")
 
 
 def test_a_budget_that_is_left_is_not_blamed() -> None:

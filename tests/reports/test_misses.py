@@ -13,6 +13,7 @@ from pytest_sopbench import Domain, Mismatch, Outcome, OutputField, RunRecord, S
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.metrics.counts import RunCounts
+from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.task import Compare, FieldType, ToolSpec
 from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.values.json import JsonValue
@@ -412,14 +413,34 @@ HAZARD_OF_WRONG: Table = {
 }
 
 
+def test_a_number_is_written_as_the_kinds_of_the_summary_write_it() -> None:
+    fee = OutputField(name="fee", type=FieldType.NUMBER)
+    wrong = RunRecord(
+        domain="lab",
+        task="T_01",
+        outcome=Outcome.WRONG,
+        expected={"fee": "1.00", "class": "A"},
+        answer={"fee": 0, "class": "A"},
+        mismatches=(Mismatch(field="fee", expected="1.00", actual=0, why="number off by 1"),),
+    )
+
+    (line,) = MissGroups([wrong]).lines(named=lambda key: key.task)
+
+    assert "fee 1 -> 0: T_01" == line
+    assert ["1 -> 0 (1x)"] == wrong_kinds(summary_of([wrong], [fee]))
+
+
 def test_the_line_of_the_interface() -> None:
-    assert wrong_kinds(summary(hazard=HAZARD_OF_WRONG)) == ["Hazard Class C -> B 7", "D -> C 5"]
+    assert wrong_kinds(summary(hazard=HAZARD_OF_WRONG)) == [
+        "Hazard Class C -> B (7x)",
+        "D -> C (5x)",
+    ]
 
 
 def test_several_fields_are_named() -> None:
     kinds = wrong_kinds(summary(one={("a", "b"): 1}, other={("c", "d"): 2}))
 
-    assert kinds == ["other c -> d 2", "one a -> b 1"]
+    assert kinds == ["other c -> d (2x)", "one a -> b (1x)"]
 
 
 def test_a_field_beside_others_is_named_though_it_alone_differs() -> None:
@@ -431,33 +452,33 @@ def test_a_field_beside_others_is_named_though_it_alone_differs() -> None:
 
     joint = replace(found, answers={}, by_expected={"9.5 / 12": RunCounts(runs=1)})
 
-    assert wrong_kinds(found) == wrong_kinds(joint) == ["pays 89.5 -> 89,50 EUR 1"]
+    assert wrong_kinds(found) == wrong_kinds(joint) == ["pays 89.5 -> 89,50 EUR (1x)"]
 
 
 def test_values_without_labels_are_counted_by_field() -> None:
     two_long = Summary(mismatched={"note": 3}, wrong_pairs={"note": {("a", "b"): 1}})
 
-    assert wrong_kinds(two_long) == ["note 2", "a -> b 1"]
+    assert wrong_kinds(two_long) == ["note (2x)", "a -> b (1x)"]
 
 
 def test_kinds_that_hardly_come_twice_say_nothing() -> None:
     many: Table = {(str(number), "x"): 1 for number in range(6)}
 
-    assert wrong_kinds(summary(counted=False, refund=many)) == ["refund 6"]
+    assert wrong_kinds(summary(counted=False, refund=many)) == ["refund (6x)"]
     assert len(wrong_kinds(summary(refund=many))) == 6
 
 
 def test_line_ends_in_labels_do_no_harm() -> None:
-    assert wrong_kinds(summary(f={("a\nb", "\x1b[2J"): 1})) == [r"a b -> \x1b[2J 1"]
+    assert wrong_kinds(summary(f={("a\nb", "\x1b[2J"): 1})) == [r"a b -> \x1b[2J (1x)"]
 
 
 @pytest.mark.parametrize(
     ("room", "parts"),
     [
-        pytest.param(40, ["Hazard Class C -> B 7,", "D -> C 5"], id="all fit"),
-        pytest.param(31, ["Hazard Class C -> B 7,", "D -> C 5"], id="just fit"),
-        pytest.param(30, ["Hazard Class C -> B 7", "and 1 more"], id="not quite"),
-        pytest.param(5, ["Hazard Class C -> B 7", "and 1 more"], id="the first is said anyway"),
+        pytest.param(40, ["Hazard Class C -> B (7x),", "D -> C (5x)"], id="all fit"),
+        pytest.param(37, ["Hazard Class C -> B (7x),", "D -> C (5x)"], id="just fit"),
+        pytest.param(36, ["Hazard Class C -> B (7x)", "and 1 more"], id="not quite"),
+        pytest.param(5, ["Hazard Class C -> B (7x)", "and 1 more"], id="the first is said anyway"),
     ],
 )
 def test_kinds_fill_the_room(room: int, parts: list[str]) -> None:
@@ -469,7 +490,7 @@ def test_many_fields_in_little_room_are_counted_by_field() -> None:
 
     parts = wrong_parts(summary(**tables), 60)
 
-    assert parts == ["field_4 4,", "field_3 3,", "field_2 2,", "field_1 1"]
+    assert parts == ["field_4 (4x),", "field_3 (3x),", "field_2 (2x),", "field_1 (1x)"]
 
 
 def test_nothing_wrong_has_no_parts() -> None:

@@ -75,7 +75,7 @@ def test_the_block_of_the_interface() -> None:
         "==================== SOP: dangerous_goods, agent mypkg:agent ===================",
         "TSR    94.2% correct, 258 of 274   [90.7, 96.4]",
         "ECR    98.5% answered, 270 of 274  [96.3, 99.4]    1 timeout, 3 error",
-        "wrong  12: Hazard Class C -> B 7, D -> C 5",
+        "wrong  12: Hazard Class C -> B (7x), D -> C (5x)",
         "a run  median 1.0 s",
     ]
 
@@ -605,6 +605,15 @@ def test_what_is_not_known_is_left_out() -> None:
 
 def test_nothing_done_has_no_estimate() -> None:
     assert replace(HALF, done=0).left is None
+
+
+@pytest.mark.parametrize(
+    ("done", "said"), [pytest.param(7, "", id="fewer"), pytest.param(8, ", 3 min left", id="all")]
+)
+def test_an_estimate_rests_on_as_many_runs_as_are_in_flight(done: int, said: str) -> None:
+    standing = replace(HALF, planned=40, done=done, at_once=8)
+
+    assert progress_line(standing).endswith(f"slowest 2.3 s{said}")
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6), st.floats(0, 1e6))

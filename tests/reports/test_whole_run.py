@@ -106,6 +106,24 @@ def test_every_call_has_its_arguments_and_its_result_in_full() -> None:
     assert ["unknown tool 'send'"] == block(lines, "  bad")
 
 
+@pytest.mark.parametrize(
+    ("cell", "answer", "written"),
+    [
+        pytest.param("0.00", 0.75, "0", id="whole"),
+        pytest.param("12.50", 12, "12.5", id="decimals"),
+        pytest.param("1e999999", 1, "'1e999999'", id="larger than any float"),
+        pytest.param("0.10000000000000000000001", 0.1, "'0.10000000000000000000001'", id="digits"),
+        pytest.param("007", "7", "'007'", id="a text beside a text"),
+        pytest.param("1", True, "'1'", id="a truth"),
+        pytest.param("none", 1, "'none'", id="no number"),
+    ],
+)
+def test_a_number_is_expected_as_numbers_are_given(cell: str, answer: Any, written: str) -> None:
+    record = replace(RECORD, expected={"fee": cell}, answer={"fee": answer}, mismatches=())
+
+    assert [f"fee: {written}"] == block(lines_of(record), "expected")
+
+
 def test_the_first_departure_from_the_expected_calls_is_marked() -> None:
     lines = lines_of(expected_calls=EXPECTED)
 

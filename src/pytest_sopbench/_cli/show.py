@@ -68,10 +68,11 @@ def show(  # noqa: PLR0913 - click gives each option
 ) -> None:
     """Show what went wrong, or one task in full.
 
-    A task is shown in each of its trials, as wide as the terminal: inputs, answer, expected calls
-    beside actual ones, each call, messages, what the agent wrote, and the clauses of broken rules.
-    What takes more than 40 lines is folded. SESSION is a name (last), or a path to a .jsonl file;
-    TASK is DOMAIN/TASK, DOMAIN::TASK, or the task's id alone if only one domain has it.
+    A task is shown in each of its runs, those that are not correct first, as wide as the terminal:
+    inputs, answer, expected calls beside actual ones, each call, messages, what the agent wrote,
+    and the clauses of broken rules. What takes more than 40 lines is folded. SESSION is a name
+    (last), or a path to a .jsonl file; TASK is DOMAIN/TASK, DOMAIN::TASK, or the task's id alone if
+    only one domain has it.
     Without TASK the runs that are not correct are listed, and those that broke a rule: a line for
     those that went wrong alike.
 
@@ -170,7 +171,9 @@ def _task_lines(
     saved: SavedSession, records: Sequence[RunRecord], places: Sequence[str], *, full: bool
 ) -> Iterator[str]:
     page = Page(width=shutil.get_terminal_size().columns, is_folded=not full)
-    for number, run in enumerate(whole_runs(saved, records, places)):
+    # Of several agents or trials, those that a reader came for stand first.
+    ordered = sorted(records, key=lambda one: not _is_told(one))
+    for number, run in enumerate(whole_runs(saved, ordered, places)):
         if number:
             yield ""
         yield from run_lines(run, page)

@@ -435,6 +435,11 @@ def tool_entry(tool: ProposedTool, key: Column, names: Mapping[str, str]) -> dic
 # Which rows become tasks; the others are left out by name, with the reason.
 
 _ROWS_SHOWN: Final = 4
+_EMPTY: Final = "is empty"
+_TO_KEEP: Final = (
+    "to keep a row, write its answer into the table; where an empty one is right, add the row to "
+    "data.csv, and 'may_be_empty': true to the output in metadata.json"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -491,7 +496,7 @@ def _empty_output(roles: Roles, place: int) -> str:
                 Kind.FORMULA: "holds a formula without a stored value",
                 Kind.FAULT: "holds an error of Excel",
             }
-            return f"{output.name} {why.get(cell.kind, 'is empty')}"
+            return f"{output.name} {why.get(cell.kind, _EMPTY)}"
     return ""
 
 
@@ -811,9 +816,9 @@ def _read_lines(plan: Plan) -> Iterator[str]:
     where = f", sheet {sheet.title}" if sheet.title else ""
     rows = f"{counted(len(sheet.numbers), 'row')} under the header in row {sheet.header}"
     yield from labelled("cases", f"{sheet.path}{where}: {rows}")
-    yield from labelled(
-        "tasks", f"{len(plan.kept)}, and {counted(len(plan.left_out), 'row')} left out"
-    )
+    left_out = len(plan.left_out)
+    rest = f"{counted(left_out, 'row')} left out" if left_out else "no row left out"
+    yield from labelled("tasks", f"{len(plan.kept)}, {rest}")
     words = counted(len(plan.procedure.text.split()), "word")
     yield from labelled("sop", f"{plan.procedure.source}: {words} -> {plan.procedure.file}")
 
@@ -892,3 +897,5 @@ def _left_out_lines(plan: Plan, *, every: bool) -> Iterator[str]:
     told = sum(len(rows) if every else min(len(rows), _ROWS) for _, rows in shown)
     if len(plan.left_out) > told:
         yield from labelled("", f"{REPORT} has all {len(plan.left_out)} rows")
+    if not groups.keys().isdisjoint(f"{one.name} {_EMPTY}" for one in plan.roles.outputs):
+        yield from labelled("", _TO_KEEP)

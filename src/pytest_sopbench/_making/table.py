@@ -463,7 +463,10 @@ _IN_DOUBT: Final = (
     "thousands or decimals? --decimal point or comma says which; the column is left as written"
 )
 _MIXED: Final = "decimal points and decimal commas in one column, which is left as written"
-_NO_ORDER: Final = "day or month first? No cell tells, so the column is left as written"
+_NO_ORDER: Final = (
+    "day or month first? No cell tells, so the column is left as written; to have dates, write "
+    "them as 2026-12-31"
+)
 _LONGEST: Final = 40
 _FEW: Final = 0.2
 _MONTHS: Final = 12

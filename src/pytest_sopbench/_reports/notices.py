@@ -153,7 +153,8 @@ def budget_lines(
     ]
     if not_started:
         runs = counted(not_started, "run was", "runs were")
-        why = f", since the {' and the '.join(reached)} had been spent" if reached else ""
+        verb = "were" if len(reached) > 1 else "was"
+        why = f", since the {' and the '.join(reached)} {verb} spent" if reached else ""
         unknown = spending.unpriced_first or spending.judge_usd is None
         if unknown and budget.usd is not None:
             why = ", since nobody could say what is spent"
@@ -340,7 +341,8 @@ class Progress:
 
     `done` counts runs that ended, `recorded` is what those of them came to that were entered, as
     far as outcomes tell. `in_flight` is `None` where it is not known. `slowest` is the longest
-    time of a run so far, also of one in flight.
+    time of a run so far, also of one in flight. `elapsed` counts from the begin of the first run,
+    and `at_once` is how many runs may be in flight.
     """
 
     planned: int
@@ -349,11 +351,13 @@ class Progress:
     in_flight: int | None
     slowest: float
     elapsed: float
+    at_once: int = 1
 
     @property
     def left(self) -> float | None:
         """Return the seconds that are left if the rest goes on as before; `None` at the start."""
-        if not self.done:
+        # Until each place in flight has ended a run, most of the work done is in none that ended.
+        if self.done < max(self.at_once, 1):
             return None
         return self.elapsed / self.done * (self.planned - self.done)
 

@@ -137,6 +137,8 @@ def money(dollars: float | None) -> str:
         return NOT_AVAILABLE
     if dollars >= 1 or dollars == 0:
         return f"${dollars:.2f}"
+    # Sums of the same costs in another order differ far behind, where half a digit may be decided.
+    dollars = round(dollars, _MONEY_PLACES)
     places = 2
     while round(dollars, places - 1) == 0 and places < _MONEY_PLACES:
         places += 1
@@ -374,7 +376,7 @@ _FEW = 3
 
 
 def wrong_kinds(summary: Summary) -> list[str]:
-    """Return the kinds of mismatch, the most frequent first: `C -> B 7`, or `refund 9`.
+    """Return the kinds of mismatch, the most frequent first: `C -> B (7x)`, or `refund (9x)`.
 
     With several output fields each kind names its field, though it alone differs.
     """
@@ -387,11 +389,16 @@ def wrong_kinds(summary: Summary) -> list[str]:
         if name not in classes and len(table) > _KINDS and 2 * len(table) > count:
             table.clear()
         start = f"{one_line(name)} " if several else ""
-        kinds += ((number, f"{start}{pair} {number}") for pair, number in _shortened(table))
+        kinds += ((number, f"{start}{pair} {_times(number)}") for pair, number in _shortened(table))
         rest = count - sum(table.values())
         if rest:
-            kinds.append((rest, f"{one_line(name)} {rest}"))
+            kinds.append((rest, f"{one_line(name)} {_times(rest)}"))
     return [text for _, text in sorted(kinds, key=lambda kind: -kind[0])]
+
+
+def _times(number: int) -> str:
+    # A bare number behind a value would read as a part of it.
+    return f"({number}x)"
 
 
 def wrong_parts(summary: Summary, room: int) -> list[str]:
@@ -403,7 +410,7 @@ def wrong_parts(summary: Summary, room: int) -> list[str]:
     parts = _fitting(kinds, room)
     if len(parts) < min(_FEW, len(kinds)) and len(summary.mismatched) > 1:
         fields = sorted(summary.mismatched.items(), key=lambda item: (-item[1], item[0]))
-        return with_commas([f"{one_line(name)} {number}" for name, number in fields])
+        return with_commas([f"{one_line(name)} {_times(number)}" for name, number in fields])
     left = len(kinds) - len(parts)
     return [*with_commas(parts), f"and {left} more"] if left else with_commas(parts)
 

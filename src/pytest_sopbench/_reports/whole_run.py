@@ -6,6 +6,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import accumulate, zip_longest
 from typing import Final
 
@@ -16,6 +17,7 @@ from pytest_sopbench._core.model.trajectory import Call, ExpectedCall, Trajector
 from pytest_sopbench._core.records.record import DocumentRecord, RunRecord
 from pytest_sopbench._core.trajectory.match import TrajectoryMatch, match_trajectory
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.text import read_number
 from pytest_sopbench._core.verdict import COMPLETED
 from pytest_sopbench._reports.failure.task import headline, next_lines, rule_name, usage_text
 from pytest_sopbench._reports.failure.trajectory import (
@@ -278,7 +280,9 @@ def run_lines(run: WholeRun, page: Page) -> Iterator[str]:
 
 
 def _answer_lines(record: RunRecord, page: Page) -> Iterator[str]:
-    yield from page.values("expected", dict(record.expected))
+    given = record.answer or {}
+    expected = {name: _as_given(one, given.get(name)) for name, one in record.expected.items()}
+    yield from page.values("expected", expected)
     if record.answer is not None:
         yield from page.values("answer", dict(record.answer))
     if record.document is None:
@@ -290,6 +294,23 @@ def _answer_lines(record: RunRecord, page: Page) -> Iterator[str]:
         yield from page.text("found", FORMS[record.answer_form])
     for differs in record.state_differs:
         yield from page.text("state", differs)
+
+
+_LARGE: Final = 1e15
+"""From here on a whole number is written with an exponent."""
+
+
+def _as_given(expected: JsonValue, answer: JsonValue) -> JsonValue:
+    """Return a number of a cell as a number, where the answer beside it is one."""
+    is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
+    number = read_number(expected) if is_number and isinstance(expected, str) else None
+    if number is None:
+        return expected
+    same = float(number)
+    if Decimal(same) != number and Decimal(repr(same)) != number:
+        # It has more digits than a float.
+        return expected
+    return int(same) if same.is_integer() and abs(same) < _LARGE else same
 
 
 def _rule_lines(run: WholeRun, page: Page) -> Iterator[str]:

@@ -91,8 +91,18 @@ def compare(
         for domain, agent in titles
     }
     setups = setup_changes(baseline.setups, current.setups)
+    changed_sops = tuple(
+        name
+        for name, sop in current.sops.items()
+        if name in baseline.sops and baseline.sops[name] != sop
+    )
     if len(groups) == 1:
-        return SessionComparison(groups=groups, pooled=next(iter(groups.values())), setups=setups)
+        return SessionComparison(
+            groups=groups,
+            pooled=next(iter(groups.values())),
+            setups=setups,
+            changed_sops=changed_sops,
+        )
 
     def pooled(some: Pairs, domains: Sequence[str], number: int) -> GroupComparison:
         one = _comparison(
@@ -112,6 +122,7 @@ def compare(
     return SessionComparison(
         groups=groups,
         setups=setups,
+        changed_sops=changed_sops,
         pooled=pooled(pairs, [domain for domain, _ in titles], len(groups)),
         agents={
             agent: pooled(pairs.by(agent), domains, len(domains))

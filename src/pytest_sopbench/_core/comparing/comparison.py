@@ -634,7 +634,8 @@ class ComparedSession:
 
     `domains` are the hashes of single domains, as far as they were recorded; where both sessions
     have that of a domain, it decides. `doubt` says why nothing may be concluded from the runs.
-    `setups` are what its agents say of themselves, `comparers` what compared which field by domain.
+    `setups` are what its agents say of themselves, `comparers` what compared which field by domain,
+    `sops` the hashes of the SOPs by domain, as far as they were recorded.
     """
 
     name: str
@@ -644,6 +645,7 @@ class ComparedSession:
     doubt: str = ""
     setups: Mapping[str, Setup] = field(default_factory=dict[str, Setup])
     comparers: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    sops: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -718,12 +720,14 @@ class SessionComparison:
     `pooled` has no collapse where there are several groups: labels of domains do not mix. Where
     there are several agents it serves for lists of tasks alone, since no number of two agents
     together says anything; `agents` pools the domains of each agent that ran on several, then.
-    `setups` is what differs in the agents themselves.
+    `setups` is what differs in the agents themselves; `changed_sops` names the domains whose SOP
+    differs.
     """
 
     groups: Mapping[str, GroupComparison]
     pooled: GroupComparison
     setups: tuple[SetupChange, ...] = ()
+    changed_sops: tuple[str, ...] = ()
     agents: Mapping[str, GroupComparison] = field(default_factory=dict[str, GroupComparison])
 
     @property

@@ -40,7 +40,6 @@ from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.worker_crashes import is_again
 from pytest_sopbench._hooks.deciding.baseline import Baseline
 from pytest_sopbench._hooks.items.collection import (
-    NOTHING_ASKED,
     check_asked,
     fails_without_runs,
     is_empty_shard,
@@ -58,7 +57,7 @@ from pytest_sopbench._hooks.session.session import (
     silenced_tests,
     unused_agents,
 )
-from pytest_sopbench._hooks.settings.ini import is_ci
+from pytest_sopbench._hooks.settings.ini import NOTHING_ASKED, SET_UP_FAILED, is_ci
 from pytest_sopbench._hooks.settings.options import replaced_gates
 from pytest_sopbench._loading.finding import domains_called
 from pytest_sopbench._loading.quarantine_file import check_tasks, read_tasks_file
@@ -153,6 +152,8 @@ class Gate:
         # What stands when the loop never comes to its end, by -x or Ctrl-C.
         self._decided = Decision()
         self.not_evaluated = CUT_SHORT
+        # Whether a test failed in its set-up, where it may have been about to ask for a run.
+        self.lacks_set_up = False
         # Failures beside the misses, which a gate that holds does not forgive.
         self.others = 0
         self.is_decided = False
@@ -254,6 +255,7 @@ class Gate:
         )
         if report.failed:
             self._failed.enter(report)
+            self.lacks_set_up |= report.when == "setup"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> object:
@@ -281,7 +283,8 @@ class Gate:
             session.testsfailed += self._decide(session.testsfailed) + bool(self.silenced)
         elif self._sop.makes_runs:
             check_asked(self._sop)
-            self.not_evaluated = deselection_reason(self._sop) or NOTHING_ASKED
+            reason = SET_UP_FAILED if self.lacks_set_up else deselection_reason(self._sop)
+            self.not_evaluated = reason or NOTHING_ASKED
             unused = session.testscollected > 0 and bool(unused_agents(self._sop))
             session.testsfailed += unused or fails_without_runs(session, self._sop)
         self.fails = bool(session.testsfailed) and (self.forgives or self.entries.is_set)

@@ -40,6 +40,7 @@ from pytest_sopbench._hooks.session.session import (
     is_narrowed,
 )
 from pytest_sopbench._hooks.settings.asked import typed_domain_folders
+from pytest_sopbench._hooks.settings.ini import NOTHING_ASKED
 from pytest_sopbench._hooks.settings.marks import item_name, marked_agent
 from pytest_sopbench._loading.load import DATA_FILES
 from pytest_sopbench._reports.text import one_line
@@ -418,7 +419,6 @@ def _nothing() -> None:
 
 # A session in which no test asks for a run: what that means for its gates and its status.
 
-NOTHING_ASKED: Final = "no test asked for a run of an agent"
 _WHAT_TO_DO: Final = (
     "is a folder or a test renamed? SOP tests ask for the fixture sop_run;\n"
     "--sop-domain=NAME without a path runs the tasks of a domain"

@@ -56,7 +56,10 @@ class ProgressHooks:
         self._sop = sop
         self._runs = runs
         self._clock = clock
-        self._began = self._shown = clock()
+        self._entered = self._shown = clock()
+        # When the first run began, as far as known: workers take their time to start.
+        self._began: float | None = None
+        self._workers = 0
         self._recorded: Counter[Outcome] = Counter()
         bounds = [one.value for one in sop.options.gates if one.name == UNAVAILABLE]
         self._tolerated = min(bounds, default=UNAVAILABLE_SHARE)
@@ -72,7 +75,7 @@ class ProgressHooks:
         self._is_live = self._may_be_live()
         if self._is_live:
             self._sop.config.pluginmanager.register(self._no_letters)
-        self._began = self._shown = self._clock()
+        self._entered = self._shown = self._clock()
         try:
             return (yield)
         finally:
@@ -80,8 +83,17 @@ class ProgressHooks:
 
     @pytest.hookimpl
     def pytest_sop_run_finished(self, run: RunRecord) -> None:
+        took = run.duration_s or 0.0
+        if self._began is None:
+            # Of a run that is taken over, the time was another session's.
+            self._began = max(self._clock() - took, self._entered)
         self._recorded[run.outcome] += 1
-        self._slowest = max(self._slowest, run.duration_s or 0.0)
+        self._slowest = max(self._slowest, took)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodeready(self) -> None:
+        """Count a worker of pytest-xdist."""
+        self._workers += 1
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -139,11 +151,16 @@ class ProgressHooks:
         planned = len(plan.planned if plan.tests.keys else plan.builtin.keys)
         standing = self._runs.standing()
         recorded = self._recorded.total()
-        done, slowest, in_flight = recorded, 0.0, None
+        done, slowest, in_flight, at_once = recorded, 0.0, None, self._workers
+        if isinstance(self._sop.options.concurrency, int):
+            at_once = self._sop.options.concurrency
         if standing is not None:
             done = max(recorded, standing.ended)
             in_flight = len(standing.running)
             slowest = standing.running[0][1] if standing.running else 0.0
+            at_once = standing.limit
+            if self._began is None and standing.started:
+                self._began = max(now - slowest, self._entered)
         return Progress(
             planned=planned,
             done=done,
@@ -151,7 +168,8 @@ class ProgressHooks:
             # In workers, nobody here knows.
             in_flight=in_flight,
             slowest=max(slowest, self._slowest),
-            elapsed=now - self._began,
+            elapsed=0.0 if self._began is None else now - self._began,
+            at_once=min(at_once, planned),
         )
 
 

@@ -30,7 +30,7 @@ from pytest_sopbench._hooks.runs.shown import explain_record, rerun_of, show_lin
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.domains import needs_main_thread
 from pytest_sopbench._hooks.session.session import SopSession, is_narrowed, unused_agents
-from pytest_sopbench._hooks.settings.ini import NOT_ASKED
+from pytest_sopbench._hooks.settings.ini import NOT_CHECKED, NOTHING_ASKED, SET_UP_FAILED
 from pytest_sopbench._loading.strong import read_strong_sample
 from pytest_sopbench._reports.failure.task import next_lines
 from pytest_sopbench._reports.notices import special_lines
@@ -98,7 +98,7 @@ class SummaryHooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(
-        self, terminalreporter: pytest.TerminalReporter
+        self, terminalreporter: pytest.TerminalReporter, exitstatus: int
     ) -> Generator[None, None, None]:
         """Print below all that pytest prints: it has a line for each failure."""
         yield
@@ -106,12 +106,15 @@ class SummaryHooks:
             self._print(terminalreporter)
         elif self._sop.makes_runs:
             terminalreporter.ensure_newline()
-            for line in self._lines_without_runs():
+            # Where the session could not even be set up, no test could ask for anything.
+            is_refused = exitstatus == pytest.ExitCode.USAGE_ERROR
+            for line in self._refused_lines() if is_refused else self._lines_without_runs():
                 terminalreporter.write_line(line, yellow=True)
 
     def _lines_without_runs(self) -> Iterator[str]:
         """Yield why no gate was checked, in a session in which no test asks for a run."""
-        if unused := unused_agents(self._sop):
+        unused = () if self._gate.lacks_set_up else unused_agents(self._sop)
+        if unused:
             said = f"no test asked for a run of the typed agent {', '.join(unused)}"
             yield f"sop: {said}, which fails the session"
         if not self._gate.is_set:
@@ -119,7 +122,11 @@ class SummaryHooks:
         if self._sop.options.types_gate:
             yield from not_evaluated_lines(self._gate.not_evaluated)
         elif self._sop.options.shard is None:
-            yield NOT_ASKED
+            yield NOT_CHECKED.format(SET_UP_FAILED if self._gate.lacks_set_up else NOTHING_ASKED)
+
+    def _refused_lines(self) -> Iterator[str]:
+        if self._gate.is_set and self._sop.options.types_gate:
+            yield from not_evaluated_lines(self._gate.not_evaluated)
 
     def _print(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.ensure_newline()
@@ -283,9 +290,11 @@ def open_lines(names: Sequence[str]) -> Iterator[str]:
 
 def saved_line(shown: str, summaries: Iterable[Summary]) -> str:
     """Say where a session was kept, and that it is no baseline where all is well."""
-    wrong = sum(one.runs - one.correct for one in summaries)
-    runs = counted(wrong, "run that is", "runs that are")
-    return f"saved  {shown}{f', with {runs} not correct' if wrong else ''}"
+    every = [(one.runs, one.correct) for one in summaries]
+    runs = sum(number for number, _ in every)
+    wrong = runs - sum(correct for _, correct in every)
+    held = f", {counted(runs, 'run')}, {wrong} not correct" if wrong else ""
+    return f"saved  {shown}{held}"
 
 
 def resume_lines(summaries: Iterable[Summary], interrupted: int) -> Iterator[str]:

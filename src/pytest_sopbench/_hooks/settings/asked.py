@@ -19,6 +19,7 @@ from pytest_sopbench._hooks.settings.marks import read_task_id
 from pytest_sopbench._loading.finding import domains_in
 from pytest_sopbench._loading.load import DATA_FILES
 from pytest_sopbench._loading.metadata import is_domain_folder
+from pytest_sopbench._reports.text import shell_word
 from pytest_sopbench._settings.project_file import from_home, read_project
 from pytest_sopbench._settings.readers import GivenAgent, read_agents
 from pytest_sopbench._settings.table import AGENT_OPTION, SPECS, VALUE_OPTIONS
@@ -68,6 +69,17 @@ def domain_paths(config: pytest.Config) -> tuple[Path, ...]:
     """Return the folders of `sop_paths`, in which domain folders lie."""
     words = ini_values(config, "sop_paths") or SPECS["sop_paths"].default
     return tuple(config.rootpath / from_home(word) for word in words)
+
+
+def how_to_run(config: pytest.Config) -> str:
+    """Say how the domains of the configuration are run, where nothing was collected."""
+    here = config.invocation_params.dir
+    folders = [path for path in domain_paths(config) if path.is_dir()]
+    paths = " ".join(shell_word(os.path.relpath(path, here)) for path in folders)
+    named = ",".join(ini_values(config, "sop_domain"))
+    runs = [f"pytest {paths}"] if paths else []
+    runs.append(f"pytest --sop-domain={shell_word(named)}")
+    return f"sop: nothing was collected; to run {named}: {', or '.join(runs)}"
 
 
 def typed_domain_folders(config: pytest.Config) -> tuple[Path, ...]:

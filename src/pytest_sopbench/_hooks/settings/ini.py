@@ -94,10 +94,10 @@ def refusing(source: str, sign: str = "=") -> Generator[None, None, None]:
 
 FAIL_UNDER: Final = "sop_fail_under"
 GATE: Final = "sop_gate"
-NOT_ASKED: Final = (
-    "sop: no test asked for a run of an agent, so the gate of the configuration was not checked"
-)
-"""What a session says that has a gate of the configuration and no SOP test."""
+NOTHING_ASKED: Final = "no test asked for a run of an agent"
+SET_UP_FAILED: Final = "the set-up of a test failed before it asked for a run of an agent"
+NOT_CHECKED: Final = "sop: {}, so the gate of the configuration was not checked"
+"""What a session says that has a gate of the configuration and no SOP test that was run."""
 UNDECIDED: Final = "the session was ended with status 0 before it was over"
 """What is said where a status of 0 tells nothing."""
 _NO: Final = frozenset({"", "0", "false"})

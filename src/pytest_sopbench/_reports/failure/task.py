@@ -13,6 +13,7 @@ from pytest_sopbench._core.model.trace import MISSING, Mismatch, Problem
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.text import as_words, read_number
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.text import (
     LABEL_WIDTH,
@@ -158,10 +159,11 @@ def value_line(record: RunRecord) -> str:
 
 
 def expected_text(mismatch: Mismatch) -> str:
-    """Return the expected value; a number without the quotes of the cell that it stands in."""
+    """Return the expected value; a number as it is counted, and not as its cell writes it."""
     expected = mismatch.expected
     if isinstance(expected, str) and number_kind(mismatch):
-        return one_line(expected.strip())
+        number = read_number(expected)
+        return one_line(expected.strip()) if number is None else as_words(number)
     return shown(expected)
 
 

@@ -97,7 +97,16 @@ def session_comparison_lines(compared: SessionComparison) -> Iterator[str]:
     if several and not compared.has_agents:
         yield heading(f"SOP: {len(compared.groups)} domains, pooled")
         yield from comparison_lines(compared.pooled)
+    yield from sop_lines(compared.changed_sops)
     yield from setup_lines(compared.setups)
+
+
+def sop_lines(domains: Sequence[str]) -> Iterator[str]:
+    """Yield of which domains the SOP is another one, since agents were given another text."""
+    if domains:
+        noun, verb = ("SOP", "has") if len(domains) == 1 else ("SOPs", "have")
+        said = f"the {noun} of {one_line(', '.join(domains))} {verb} changed since the baseline"
+        yield from packed(f"{'sop':<{_LABEL - 1}}", said.split(), gap=" ", indent=_LABEL)
 
 
 def setup_lines(changes: Sequence[SetupChange]) -> Iterator[str]:
@@ -521,16 +530,17 @@ def _pair_lines(board: Leaderboard) -> Iterator[str]:
 
 
 def _shown(one: Difference, names: Mapping[str, str]) -> str:
-    tasks = f"{one.ahead} tasks to {one.behind}"
-    return f"{names[one.first]} over {names[one.second]} ({tasks}, {p_value(one.p)})"
+    return f"{names[one.first]} over {names[one.second]} ({_standing(one)})"
 
 
 def _pairs(some: Sequence[Difference], names: Mapping[str, str]) -> str:
     if len(some) > _FEW:
         return counted(len(some), "pair")
-    return ", ".join(
-        f"{_pair(one, names)} ({one.ahead} tasks to {one.behind}, {p_value(one.p)})" for one in some
-    )
+    return ", ".join(f"{_pair(one, names)} ({_standing(one)})" for one in some)
+
+
+def _standing(one: Difference) -> str:
+    return f"{counted(one.ahead, 'task')} to {one.behind}, {p_value(one.p)}"
 
 
 def _pair(one: Difference, names: Mapping[str, str]) -> str:

@@ -116,6 +116,7 @@ def _compared(saved: SavedSession, other: SavedSession, what: str) -> ComparedSe
         comparers={name: one.comparers for name, one in domains.items()},
         doubt=f"{what}: {saved.doubts[0]}" if saved.doubts else "",
         setups=setups_of(saved.header),
+        sops={name: one.sop for name, one in domains.items() if one.sop},
     )
 
 

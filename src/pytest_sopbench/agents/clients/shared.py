@@ -99,6 +99,9 @@ async def in_thread(call: Callable[[], T]) -> T:
 
 # Import a library that only an extra installs, or say what to install.
 
+# Each extra has jinja2 as well: prompts are made by it, and it would be the next that is missing.
+_EXTRAS: Final = {"openai": "openai", "boto3": "bedrock", "jinja2": "openai"}
+
 
 def load_sdk(name: str) -> Any:
     """Return a library by its name.
@@ -111,7 +114,5 @@ def load_sdk(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
-        # Prompts are made by jinja2, which would be the next that is missing.
-        wanted = name if name == "jinja2" else f"{name} jinja2"
-        msg = f"{name} is not installed: pip install {wanted}"
+        msg = f"{name} is not installed: pip install 'pytest-sopbench[{_EXTRAS[name]}]'"
         raise AgentSpecError(msg) from None
