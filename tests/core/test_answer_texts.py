@@ -13,7 +13,15 @@ from typing import Any
 import pytest
 
 from pytest_sopbench import OutputField
-from tests.builders.judged import AnswerForm, FieldType, Returned, ReturnedKind, find_answer
+from tests.builders.judged import (
+    AnswerForm,
+    Compare,
+    FieldType,
+    Returned,
+    ReturnedKind,
+    find_answer,
+    read_returned,
+)
 
 BERTH = OutputField(
     name="berth",
@@ -262,3 +270,21 @@ def test_the_answer_is_found(
 
     assert (form, values) == (answer.form, dict(answer.values))
     assert (answer.complete, answer.missing, answer.why) == (True, (), "")
+
+
+def test_a_field_that_says_how_its_numbers_are_written_is_read_as_it_says() -> None:
+    field = OutputField(name="total", type=FieldType.NUMBER, grouping=".", decimal=",")
+
+    told = find_answer(read_returned("total: 1.250,50"), (field,))
+    other = find_answer(read_returned("total: 1,250.50"), (field,))
+
+    assert told.values == {"total": "1.250,50"}
+    assert not other.complete
+
+
+def test_a_number_that_is_matched_as_a_text_keeps_its_marks() -> None:
+    field = OutputField(name="total", type=FieldType.NUMBER, compare=Compare.MATCHES)
+
+    answer = find_answer(read_returned('{"total": "1,250.50"}'), (field,))
+
+    assert answer.values == {"total": "1,250.50"}

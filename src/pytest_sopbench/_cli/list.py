@@ -34,7 +34,7 @@ from pytest_sopbench._reports.lists import listing_lines
     "--propose", "model", metavar="PROVIDER/MODEL", help="With --steps: ask a model once for them."
 )
 @click.option("--out", metavar="PATH", help=f"With --propose: a file in place of {PROPOSAL}.")
-@click.option("--json", "as_json", is_flag=True, help="For programs: objects with every text.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: a list of objects.")
 def list_domains(  # noqa: PLR0913 - click gives each option
     names: tuple[str, ...],
     *,

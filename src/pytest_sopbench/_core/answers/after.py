@@ -40,12 +40,13 @@ RETRACTIONS: Final = (
     "do not use this", "does not hold", "doesn't hold", "don't rely on this",
     "don't use the above", "don't use these", "don't use this", "forget that", "forget this",
     "have to revise", "have to take this back", "hmm", "hold on", "I made an error",
-    "I overlooked", "I was wrong", "ignore", "incorrect", "is not right", "is only preliminary",
+    "I overlooked", "I was wrong", "I will go on", "I will replace this", "I'll go on",
+    "I'll replace this", "ignore", "incorrect", "is not right", "is only preliminary",
     "is preliminary", "is provisional", "is void", "isn't right", "looking again", "mistake",
     "mistaken", "must not be used", "must revise", "never mind", "nevermind", "no longer",
     "not complete the task", "not final", "on second look", "on second thought", "oops",
-    "prompt injection", "reconsider", "retract", "scratch that", "strike that", "superseded",
-    "take it back", "take that back", "take this back", "that is wrong", "that was wrong",
+    "prompt injection", "reconsider", "retract", "retracting", "scratch that",
+    "strike that", "superseded", "take it back", "take that back", "take this back", "that is wrong", "that was wrong",
     "this is wrong", "this was wrong", "to show the format", "unable to complete", "wait",
     "withdraw", "withdrawn", "wrong case",
 )  # fmt: skip
@@ -128,13 +129,14 @@ class Afterwards:
             or _found(_TAKEN_BACK, rest)
         )
         if not words and prose is not None:
-            prose = _COURTESY.sub(" ", prose)
-            words = _found(_DENIED, prose)
+            said = _COURTESY.sub(" ", prose)
+            words = _found(_DENIED, said)
             kinds = {it.type for it in self._required}
+            # A courtesy may ask for another amount: please pay 250.
             if not words and kinds & {*_NUMBERS, FieldType.DATE}:
                 words = _found(_DIGITS, f"{prose}\n{one.sentences}")
             if not words and FieldType.LIST in kinds:
-                words = prose.strip(" \t\n*_`.|-")
+                words = said.strip(" \t\n*_`.|-")
         return f"after the answer stands {quoted(words)}" if words else ""
 
     def _named(self, rest: str) -> Iterator[tuple[str, OutputField]]:
@@ -142,7 +144,8 @@ class Afterwards:
         for match in _naming(self._names.all, single=self._single is not None).finditer(rest):
             known = self._names.field_of(match["name"])
             field = self._fields.get(known) if known else self._single
-            if field is None:
+            # A dash before a number may be a minus.
+            if field is None or (match["dash"] and field.type in _NUMBERS):
                 continue
             stop = _LINE_END if field.type in (FieldType.LIST, FieldType.TEXT) else _VALUE_END
             words = stop.split(match["words"], maxsplit=1)[0]
@@ -211,6 +214,11 @@ def quoted(words: str) -> str:
     return repr(line if len(line) <= _QUOTE else f"{line[: _QUOTE - 3]}...")
 
 
+def takes_back(text: str) -> bool:
+    """Whether a word in a text takes back what was said before."""
+    return _TAKEN_BACK.search(text) is not None
+
+
 def meant(field: OutputField, words: str) -> str:
     """Return the folded label that words stand for."""
     return fold(label_of(field.aliases, without_end(words)))
@@ -233,6 +241,7 @@ def _naming(names: tuple[str, ...], *, single: bool) -> re.Pattern[str]:
     return re.compile(
         rf"(?<!\w)(?P<name>{'|'.join(map(name_pattern, several))})(?!\w)"
         r"[\"'`*_ \t]*(?::|\uff1a|=>?(?!=)|->|\u2192|\||>|(?P<verb>==|"
+        r"(?<=[ \t])(?P<dash>[-\u2013\u2014])(?=[ \t])|"
         r"\b(?:is|(?:(?:is|was|has been) )?set to|should be|must be|remains)\b))"
         r"(?P<words>[^\n]{0,400})",
         re.IGNORECASE,

@@ -19,7 +19,9 @@ from .values import (
     GENERIC,
     Candidate,
     Reading,
+    is_call,
     is_labelled,
+    is_title,
     leads_in_no_answer,
     plain_value,
 )
@@ -43,6 +45,16 @@ _PAIR: Final = re.compile(
 _FINAL: Final = re.compile(
     r"^(?:\d{1,3}[.)] ?)?(?:(?:the|my|our) )?(?:(?:final|correct|corrected|revised|updated) )?"
 )
+_SAID_FINAL: Final = re.compile(
+    r"(?P<mark>\*\*|__|[*_]?)final(?: answer)?(?P<close>[*_]{0,2})[ \t]*[:\uff1a]"
+    r"(?P<end>[*_]{0,2})(?P<rest>[ \t]+\S.*)",
+    re.IGNORECASE,
+)
+_DASHED: Final = re.compile(
+    r"(?P<mark>\*\*|__|`)(?P<name>[^*_`\n|][^*`\n|]{0,79})(?P=mark) [-\u2013\u2014] (?P<value>\S.*)"
+)
+_QUOTES: Final = ("''", '""', "\u201c\u201d", "\u2018\u2019")
+_CORRECTION: Final = re.compile(r"correct(?:ion|ed)", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"\s+#\s.*$")
 _PICTURES: Final = re.compile("^[\u2705\u2713\u2714\u2611\U0001f300-\U0001faff\u27a1\ufe0f\\s]+")
 _NAMES: Final = re.compile(
@@ -73,6 +85,10 @@ class _Pair:
     row: int
     is_read: bool = True
 
+    @property
+    def corrects(self) -> bool:
+        return self.field is None and _CORRECTION.fullmatch(self.name) is not None
+
 
 def find_runs(text: str, names: FieldNames, required: Sequence[OutputField]) -> Iterator[Candidate]:
     """Yield the runs of lines that have every field once, the last one first."""
@@ -88,10 +104,13 @@ def find_runs(text: str, names: FieldNames, required: Sequence[OutputField]) -> 
     for line in source.split("\n"):
         rows.append(rows[-1] + len(line) + 1)
     rows = rows[first:]
-    reader = _Runs(names, required)
+    reader = _Runs(names, required, has_braces="{" in text or "}" in text)
     runs = [*reader.runs([*_lines("\n".join(shown[first:]))])]
     for lead, run in reversed(runs):
-        found = {} if leads_in_no_answer(lead) else reader.every_field(run)
+        found = dict[str, _Pair]()
+        after = next((at for at in range(len(run), 0, -1) if run[at - 1].corrects), 0)
+        if not leads_in_no_answer(lead) and not (found := reader.every_field(run)):
+            found = reader.every_field(run[after:])
         if found:
             told = [pair.row for pair in found.values()]
             yield Candidate(
@@ -180,8 +199,12 @@ def _lines(source: str) -> Iterator[_Line]:
 class _Runs:
     """Knows the fields by their names, and finds runs of pairs."""
 
-    def __init__(self, names: FieldNames, required: Sequence[OutputField]) -> None:
+    def __init__(
+        self, names: FieldNames, required: Sequence[OutputField], *, has_braces: bool
+    ) -> None:
         self._names = names
+        # A name in quotes may be a key of an object that is no answer.
+        self._may_quote = not has_braces
         self._fields = {one.name: one for one in required}
         self._single = required[0] if len(required) == 1 else None
         generic = "|answer|decision" if self._single else ""
@@ -229,7 +252,8 @@ class _Runs:
             is_lead = line.text.rstrip(_AROUND).endswith((":", "\uff1a", "?")) or (
                 line.text.startswith("**") and line.text.endswith("**")
             )
-            run, lead = [], line.text if is_lead or line.kind == "heading" else ""
+            is_lead = is_lead or line.kind == "heading" or is_title(line.text) or is_call(line.text)
+            run, lead = [], line.text if is_lead else ""
         yield lead, run
 
     def _field_of(self, name: str) -> OutputField | None:
@@ -260,17 +284,33 @@ class _Runs:
                 return None
             # The row that heads a table names fields, and gives none.
             return [] if self._field_of(cells[1]) else [self._pair(cells[0], cells[1], line.row)]
-        parts = [part for part in line.text.strip("*; ").split(";") if part.strip()]
+        text = self._without_final(line.text)
+        parts = [part for part in text.strip("*; ").split(";") if part.strip()]
         told = [self._one(part.strip(), line.row) for part in parts] if len(parts) > 1 else []
         several = [one for one in told if one is not None and one.value]
         if len(several) == len(parts) and sum(one.field is not None for one in several) > 1:
             return several
-        one = self._one(line.text, line.row)
+        one = self._one(text, line.row)
         return None if one is None else [one]
+
+    def _without_final(self, text: str) -> str:
+        """Return a line without `Final answer:` before the name of a field."""
+        match = _SAID_FINAL.fullmatch(_PICTURES.sub("", text))
+        if match is None:
+            return text
+        # `**Final answer:** name: value`, or the emphasis goes on: `**Final answer: name: value**`
+        is_open = match["mark"] and not (match["close"] or match["end"])
+        rest = match["rest"].strip()
+        rest = match["mark"] + rest if is_open else rest
+        first = self._one(rest.split(";")[0].strip(), 0)
+        return rest if first and first.field else text
 
     def _one(self, text: str, row: int) -> _Pair | None:
         text = _PICTURES.sub("", text)
         said = self._said.fullmatch(text.strip("*_"))
+        dashed = _DASHED.fullmatch(text)
+        if dashed and self._is_dashed(dashed["name"], dashed["value"]):
+            return self._pair(dashed["name"], dashed["value"], row)
         match = said or _PAIR.fullmatch(text)
         if match is None:
             return None
@@ -284,9 +324,17 @@ class _Runs:
                 shorter = value.removeprefix(mark)
                 value = (shorter if shorter != value else value.removesuffix(mark)).strip()
         name = name.strip(_AROUND)
+        if self._may_quote and name[:1] + name[-1:] in _QUOTES and self._field_of(name[1:-1]):
+            name = name[1:-1]
         if not name or len(name.split()) > _MOST_WORDS or any(mark in name for mark in '?,{"'):
             return None
         return self._pair(name, value, row)
+
+    def _is_dashed(self, name: str, value: str) -> bool:
+        """Whether a dash stands before a known value: before words it explains, or is a minus."""
+        field = self._field_of(name)
+        is_number = field is not None and field.type in (FieldType.NUMBER, FieldType.INTEGER)
+        return field is not None and not is_number and plain_value(field, value)[1] is Reading.EXACT
 
     def _table(self, line: _Line) -> list[_Pair] | None:
         """Return the pairs of a table of rows, or of columns with one row."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
@@ -18,19 +18,22 @@ from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._core.values.patterns import Dialect
 from pytest_sopbench._core.values.text import fold, is_empty
 
-from .after import Afterwards, meant, quoted
+from .after import Afterwards, meant, quoted, takes_back
 from .echoes import SHORTEST, Echoes
 from .lines import find_runs
 from .text import BLANK, CONTAINERS, HOLDERS, Element, plain_html, see
 from .values import (
+    GENERIC,
     LONGEST_LABEL,
     Candidate,
     Reading,
     bare_value,
     decoded,
+    is_call,
     is_example,
     is_labelled,
     is_placeholder,
+    is_title,
     labels_of,
     leads_in_no_answer,
     plain_value,
@@ -49,7 +52,7 @@ class Found:
     against: str = ""
 
 
-_KEYS: Final = frozenset({*HOLDERS, "results", "data", "final"})
+_KEYS: Final = frozenset({*HOLDERS, "outputs", "results", "data"})
 _KEYED: Final = re.compile(r"""["']([^"'\n]{1,60})["']\s*:\s*\[?\s*$""")
 _GOES_ON: Final = re.compile(r"(?:[*`)]|</[^<>\n]{1,80}>)*(?:\n```[ \t]*\n)?[ \t]*([^\W\d_])")
 _BEFORE_MARK: Final = re.compile(r"(?:[\s`*(\[$\\]|<[^<>\n]{1,80}>|```\w{0,12})+$")
@@ -61,6 +64,7 @@ _ASKED: Final = re.compile(r"[`*)\"']{0,4}\?")
 _FEW_WORDS: Final = re.compile(r"[\w.'*-]+(?: [\w.'*-]+){0,2}")
 _OPENS, _CLOSES = "\"'\u201c\u2018\u201e\u00ab", "\"'\u201d\u2019\u201c\u00bb"
 _BOXED: Final = re.compile(r"\\boxed[ \t]*\{((?:[^{}\n]|\{[^{}\n]*\})*+)\}")
+_BOXED_NAME: Final = re.compile(r"\s*([^\n:=]{1,80}?)\s*[:=](?!=)\s*(.*)")
 _ENDS: Final = (".", "!", ":", "*", "|", ")", "\uff1a", "\u3002", *"0123456789")
 _MOST_BOXES: Final = 50
 _LATEX: Final = re.compile(
@@ -75,7 +79,8 @@ _KINDS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 _CORRECTS: Final = re.compile(
     r"\b(?:correct\w*|revis\w*|updat\w*|re-?check\w*|check\w*|instead|final\w*|mistake\w*|wrong|"
-    r"sorry|slip|wait|actually|however|but|after\w*|now|again|looking|therefore|hence|thus|so|"
+    r"sorry|slip|wait|actually|however|but|after\w*|now|again|looking (?:again|closer|back|twice)|"
+    r"therefore|hence|thus|so|"
     r"overrid\w*|chang\w*|should|rather|not|no|hmm)\b",
     re.IGNORECASE,
 )
@@ -115,7 +120,7 @@ class Reader:
             if last:
                 is_whole = not one.unread and not self.missing(one)
                 is_alike = is_whole and _KINDS.get(one.form) == _KINDS.get(last.form)
-                against = self._contradicted(one, last) if is_alike else ""
+                against = self._contradicted(one, last, self.required) if is_alike else ""
                 return Found(None if against else last, last, against)
             unread = one.unread or next(iter(self._open(one)), "")
             if unread:
@@ -129,10 +134,10 @@ class Reader:
             last = one
         if last:
             return Found(last, last)
-        one = self._unmarked()
+        one, earlier = self._unmarked()
         if one is None:
             return Found(None, short)
-        against = self._against(one, is_marked=False)
+        against = self._against(one, is_marked=False) or self._run_before(earlier, one)
         return Found(None if against else one, one, against)
 
     def missing(self, one: Candidate) -> tuple[str, ...]:
@@ -151,31 +156,40 @@ class Reader:
         values = one.values.items()
         return [str(it) for name, it in values if is_placeholder(self._fields.get(name), it)]
 
-    def _contradicted(self, earlier: Candidate, later: Candidate) -> str:
+    def _contradicted(
+        self, earlier: Candidate, later: Candidate, fields: Sequence[OutputField]
+    ) -> str:
         """Return the earlier of two answers that differ, if no word says that one corrects it."""
         between = self.text[earlier.end : later.start]
-        if not self._differ(earlier, later) or _CORRECTS.search(between):
+        is_corrected = _CORRECTS.search(between) or takes_back(between)
+        if is_corrected or not self._differ((earlier, later), fields):
             return ""
         return f"before the answer stands another, {quoted(str(dict(earlier.values)))}"
 
-    def _differ(self, *marks: Candidate) -> bool:
+    def _differ(self, marks: Sequence[Candidate], fields: Sequence[OutputField]) -> bool:
         """Whether marks give a field different values, as fields compare them."""
         return any(
             len({value_key(it, settled(it, to_json_value(one.values[it.name]))) for one in marks})
             > 1
-            for it in self.required
+            for it in fields
         )
 
     def _lines_before(self, mark: Candidate) -> str:
         """Return the lines before a mark that give other values, if nothing corrects them."""
         before = self.text[: mark.start]
         runs = () if self.depth else find_runs(before, self.names, self.required)
+        return self._run_before(runs, mark)
+
+    def _run_before(self, runs: Iterable[Candidate], later: Candidate) -> str:
+        """Return the last of these runs if it gives other values, and nothing corrects them."""
         for run in runs:
-            is_read = all(
-                plain_value(it, str(run.values[it.name]))[1] is Reading.EXACT
+            # Two wordings may mean the same; where every field takes any words, they are compared.
+            exact = [
+                it
                 for it in self.required
-            )
-            return self._contradicted(run, mark) if is_read else ""
+                if plain_value(it, str(run.values[it.name]))[1] is Reading.EXACT
+            ]
+            return self._contradicted(run, later, exact or self.required)
         return ""
 
     # --- marks
@@ -201,7 +215,11 @@ class Reader:
                 yield Candidate(form=form, start=one.start, end=one.end, inside=one)
         if self._single and "\\boxed" in self.text:
             for match in [*_BOXED.finditer(self.text)][-_MOST_BOXES:]:
-                words = _LATEX.sub(r"\1\2", match[1])
+                # Commands may stand in commands.
+                words = _LATEX.sub(r"\1\2", _LATEX.sub(r"\1\2", match[1]))
+                named = _BOXED_NAME.fullmatch(words)
+                if named and fold(named[1]) in (*self.names.folded, *GENERIC):
+                    words = named[2]
                 value, reading = plain_value(self._single, words)
                 if self._is_mark(match.start(), match.end()):
                     is_read = reading is not Reading.NONE
@@ -230,7 +248,9 @@ class Reader:
             return False
         if line and not is_below and is_example(line):
             return False
-        leads = line.rstrip("*_ ").endswith((":", "\uff1a")) or (is_below and line.startswith("#"))
+        leads = line.rstrip("*_ ").endswith((":", "\uff1a")) or (
+            is_below and (line.startswith("#") or is_title(line) or is_call(line))
+        )
         return not (leads and leads_in_no_answer(line))
 
     def _is_cut_off(self, field: OutputField | None, one: Element) -> bool:
@@ -399,16 +419,21 @@ class Reader:
 
     # --- lines
 
-    def _unmarked(self) -> Candidate | None:
+    def _unmarked(self) -> tuple[Candidate | None, Iterable[Candidate]]:
+        """Return the last unmarked answer, and the runs of lines before it."""
         text = _transparent(self.text).strip()
         whole = self._value_alone("", text)
         if whole:
-            return whole
-        for one in find_runs(self.text, self.names, self.required):
-            if not self._echoes.holds(one.start, one.end, dict(one.values)):
-                return one
+            return whole, ()
+        runs = (
+            one
+            for one in find_runs(self.text, self.names, self.required)
+            if not self._echoes.holds(one.start, one.end, dict(one.values))
+        )
+        for one in runs:
+            return one, runs
         before, gap, last = text.rpartition("\n\n")
-        return self._value_alone(before.rstrip(), last.strip("# ")) if gap else None
+        return (self._value_alone(before.rstrip(), last.strip("# ")) if gap else None), ()
 
     def _value_alone(self, before: str, words: str) -> Candidate | None:
         """Return the whole text as a value, or a last block as a label that is the only one."""

@@ -26,7 +26,7 @@ CONTAINERS: Final = (
 )  # fmt: skip
 """Elements and keys whose value is an answer, whatever the output fields are called."""
 
-HOLDERS: Final = (*CONTAINERS, "result", "final result")
+HOLDERS: Final = (*CONTAINERS, "result", "final result", "final")
 """Elements, and keys of objects, in which an answer may stand."""
 
 # What is unseen: reasoning, comments, channels, quotes, code, and elements that hold no answer.

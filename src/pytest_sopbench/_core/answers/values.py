@@ -60,7 +60,8 @@ def plain_value(field: OutputField, words: str) -> tuple[str, Reading]:
     if field.type in (FieldType.NUMBER, FieldType.INTEGER):
         bare = _CURRENCY.sub("", bare)
     is_short = len(bare) <= LONGEST_LABEL
-    for value in (bare, without_end(bare)) if is_short else ():
+    for one in (bare, without_end(bare)) if is_short else ():
+        value = _without_grouping(field, one)
         if value and _reads(field, value):
             return value, Reading.EXACT
     if (is_short and is_placeholder(field, bare)) or _UNSURE.search(bare[:LONGEST_LABEL]):
@@ -105,13 +106,33 @@ def is_placeholder(field: OutputField | None, value: JsonValue) -> bool:
 
 
 def settled(field: OutputField, value: JsonValue) -> JsonValue:
-    """Return a value without the full stop after it, where only so it is one of the field's."""
+    """Return a value without the full stop after it, where only so it is one of the field's.
+
+    What stands between the thousands of a number is left out too, if it can mean nothing else.
+    """
     if not isinstance(value, str) or len(value) > LONGEST_LABEL or fold(value) in labels_of(field):
         return value
-    if without_end(value) == bare_value(value):
+    bare = bare_value(value)
+    if without_end(value) == bare and _without_grouping(field, bare) == bare:
         return value
     read, reading = plain_value(field, value)
     return read if reading is Reading.EXACT else value
+
+
+def _without_grouping(field: OutputField, value: str) -> str:
+    """Return a number without marks between its thousands, if they can mean nothing else.
+
+    `1,250.50`, `1.250,50` and `1,482,000` are one number each; `1,200` may be two.
+    """
+    is_number = field.type in (FieldType.NUMBER, FieldType.INTEGER)
+    # A field that says how its numbers are written, or what its texts match, is read as it says.
+    is_told = field.spelled or field.compare is not Compare.EXACT
+    match = _GROUPED.fullmatch(value) if is_number and not is_told else None
+    if match is None:
+        return value
+    if match["comma"]:
+        return value.replace(".", "").replace(",", ".")
+    return value.replace(",", "")
 
 
 def labels_of(field: OutputField) -> frozenset[str]:
@@ -158,6 +179,9 @@ _PLACEHOLDER: Final = re.compile(
 )
 _CURRENCY: Final = re.compile(
     r"^(?:[\u20ac$\u00a3\u00a5]|EUR|USD|GBP)\s*(?=[\d-])|(?<=\d)\s*(?:[\u20ac$\u00a3\u00a5]|EUR|USD|GBP)$"
+)
+_GROUPED: Final = re.compile(
+    r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3}){2,}|(?:,\d{3})+\.\d+|(?:\.\d{3})+(?P<comma>,)\d+)", re.ASCII
 )
 _UNSURE: Final = re.compile(
     r"\bnot (?:quite |entirely )?sure\b|\bunsure\b|\beither\b.*\bor\b", re.IGNORECASE
@@ -206,7 +230,9 @@ _NO_ANSWER: Final = re.compile(
 )
 _TOOLS: Final = re.compile(
     r"\b(?:tools?|inputs?|log|logs|records?|database|system|users?|customers?|request|lookup|"
-    r"api|query|schema|format)\b",
+    r"api|query|schema|format|already (?:filed|closed|decided|settled|answered|submitted)|"
+    r"last (?:week|month|year|time)|noted|reported|returned|answered|replied|responded|ended|"
+    r"colleagues?|appendix)\b",
     re.IGNORECASE,
 )
 _STILL_ANSWER: Final = re.compile(
@@ -226,6 +252,11 @@ _PROMISE: Final = re.compile(
     r"\bwill (?:have|look)\b",
     re.IGNORECASE,
 )
+_TITLE: Final = re.compile(
+    r"draft(?: (?:answer|version|response|only))?(?:\W*|\s*[-\u2013\u2014(,][^.!?]{0,80})",
+    re.IGNORECASE,
+)
+_CALL: Final = re.compile(r"(?:calling|invoking|querying)\b.{0,200}(?:\.{3}|\u2026)", re.IGNORECASE)
 _CLAUSE: Final = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)\s")
 
 
@@ -234,10 +265,20 @@ def is_example(line: str) -> bool:
     return _EXAMPLE.search(_CLAUSE.split(line)[-1]) is not None
 
 
+def is_title(line: str) -> bool:
+    """Whether a line is no sentence and begins by saying that what is below it is a draft."""
+    return _TITLE.fullmatch(line.strip("*_#([ \t")) is not None
+
+
+def is_call(line: str) -> bool:
+    """Whether a line says that a tool is called: what stands below it is what the tool said."""
+    return _CALL.fullmatch(line.strip("*_# \t")) is not None
+
+
 def leads_in_no_answer(line: str) -> bool:
     """Whether a line that stands before an answer says that it is none: an example, a draft."""
     phrase = _CLAUSE.split(line.strip("*_# \t"))[-1]
-    if _NO_ANSWER.search(phrase) or _PROMISE.search(phrase):
+    if _NO_ANSWER.search(phrase) or _PROMISE.search(phrase) or is_call(line):
         return True
     return _TOOLS.search(phrase) is not None and _STILL_ANSWER.search(phrase) is None
 
