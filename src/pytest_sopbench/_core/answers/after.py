@@ -46,7 +46,8 @@ RETRACTIONS: Final = (
     "mistaken", "must not be used", "must revise", "never mind", "nevermind", "no longer",
     "not complete the task", "not final", "on second look", "on second thought", "oops",
     "prompt injection", "reconsider", "retract", "retracting", "scratch that",
-    "strike that", "superseded", "take it back", "take that back", "take this back", "that is wrong", "that was wrong",
+    "strike that", "superseded", "take it back", "take that back", "take this back",
+    "that is wrong", "that was wrong",
     "this is wrong", "this was wrong", "to show the format", "unable to complete", "wait",
     "withdraw", "withdrawn", "wrong case",
 )  # fmt: skip
