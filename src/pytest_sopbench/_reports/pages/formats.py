@@ -8,7 +8,6 @@ from typing import Final
 
 from pytest_sopbench._core.gates.decide import SessionPage
 from pytest_sopbench._core.hiding import Mask, harmless, masking
-from pytest_sopbench._reports.html.page import html_page
 from pytest_sopbench._reports.pages.csv_runs import csv_runs
 from pytest_sopbench._reports.pages.json_document import json_document
 from pytest_sopbench._reports.pages.markdown import markdown
@@ -35,11 +34,18 @@ class PageFormat:
     source: str = ""
 
 
+def _html(page: SessionPage) -> str:
+    # jinja2 comes with an extra, and a session that writes no HTML does not load its half.
+    from pytest_sopbench._reports.html.page import html_page  # noqa: PLC0415
+
+    return html_page(page)
+
+
 _IN_ORDER: Final = (
     PageFormat(name="md", render=markdown),
     PageFormat(name="csv", render=csv_runs, masks=True),
     PageFormat(name="json", render=json_document, masks=True),
-    PageFormat(name="html", render=html_page, masks=True),
+    PageFormat(name="html", render=_html, masks=True),
 )
 
 FORMATS: Final[dict[str, PageFormat]] = {one.name: one for one in _IN_ORDER}

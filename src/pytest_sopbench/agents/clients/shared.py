@@ -114,5 +114,8 @@ def load_sdk(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
-        msg = f"{name} is not installed: pip install 'pytest-sopbench[{_EXTRAS[name]}]'"
+        extra = _EXTRAS[name]
+        libraries = " ".join(one for one in _EXTRAS if one == "jinja2" or _EXTRAS[one] == extra)
+        brings = f"the extra {extra!r} brings both"
+        msg = f"{name} is not installed: pip install {libraries}; {brings}"
         raise AgentSpecError(msg) from None
