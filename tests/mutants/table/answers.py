@@ -64,7 +64,7 @@ MUTANTS = (
     Mutant(
         "answers/conditions-are-passed-over",
         "Afterwards.against",
-        "            words = _found(_DENIED, prose)\n",
+        "            words = _found(_DENIED, said)\n",
         '            words = ""\n',
         ("core/test_answer_precedence.py",),
         "A line counts that the next sentence makes depend on something.",
