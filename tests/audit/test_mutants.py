@@ -481,8 +481,10 @@ def test_a_sample_of_another_domain_is_refused(parcels: Path) -> None:
 
 
 def test_a_sample_of_a_part_of_the_mutants_is_refused(parcels: Path) -> None:
+    (parcels / "policy.py").write_text("import os\n\nos._exit(3)\n")
+
     with pytest.raises(SopbenchError, match="not every wrong agent was run, so no sample"):
-        audit(parcels, mutants=True, write_sample=True, limits=Limits(total=0))
+        audit(parcels, mutants=True, write_sample=True)
 
     assert not (parcels / "strong_sample.json").exists()
 

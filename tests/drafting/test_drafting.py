@@ -227,6 +227,35 @@ def test_a_review_that_was_left_goes_on_where_it_stood(draft: Drafts, folder: Pa
     assert 0 == result.exit_code, result.output
 
 
+def test_a_key_that_is_missing_is_named_without_options_of_another_command(
+    drafts: Drafts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    result = drafts(*WITH_MODEL)
+
+    assert 2 == result.exit_code
+    assert "OPENAI_API_KEY" in result.output
+    assert "a reply is not recorded, so the key of the provider is needed" in result.output
+    assert "--sop-agent-arg" not in result.output
+
+
+def test_rows_that_the_solver_has_not_answered_keep_a_draft_a_draft(
+    draft: Drafts, folder: Path
+) -> None:
+    path = folder / "drafting" / "solver.json"
+    solved = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps(solved[1:]), "utf-8")
+
+    result = draft("--review", typed=read_all(folder))
+
+    review = read_review(folder)
+    assert 1 == result.exit_code
+    assert f"not reviewed: the solver has not answered {solved[0]['task']}" in result.stdout
+    assert review is not None
+    assert "" == review.time
+
+
 def test_a_reader_who_does_not_understand_the_procedure_ends_the_review(
     draft: Drafts, folder: Path
 ) -> None:

@@ -31,7 +31,7 @@ from pytest_sopbench.agents.conversation import (
     as_object,
 )
 from pytest_sopbench.agents.settings import Connection
-from pytest_sopbench.errors import SopbenchError
+from pytest_sopbench.errors import AgentSpecError, SopbenchError
 
 _T = TypeVar("_T")
 _BLOCK: Final = re.compile(r"```[a-z]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
@@ -154,7 +154,12 @@ class Recordings:
     def _client(self, model: str) -> ModelClient:
         if model not in self._clients:
             connection = Connection()
-            client = make_client(model, {}, connection)
+            try:
+                client = make_client(model, {}, connection)
+            except AgentSpecError as fault:
+                # The hint of a session names options that this command does not have.
+                hint = f"a reply is not recorded, so the key of the provider is needed; {_AGAIN}"
+                raise SopbenchError(fault.message, hint=hint) from fault
             self._clients[model] = Named(client, model, server_of(model, connection))
         return self._clients[model]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -121,6 +122,10 @@ class Reviewing:
             found.append(f"the reader holds the labels of {', '.join(wrong)} to be wrong")
         if left := self.rows:
             found.append(f"{len(left)} rows are not read")
+        if not self.has_grown and (missing := unsolved_rows(self.domain)):
+            found.append(
+                f"the solver has not answered {', '.join(missing)}: draft again, with --model"
+            )
         if files_hash(self.folder) != self.review.hash:
             found.append("a file has changed during the review")
         return found
@@ -153,6 +158,22 @@ def _grown_from(before: Review, now: Review) -> Mapping[str, str] | None:
     earlier = before.tasks if before.time else before.earlier
     is_there = bool(earlier) and earlier.items() <= now.tasks.items()
     return earlier if is_there and before.rest == now.rest else None
+
+
+def unsolved_rows(domain: Domain) -> Sequence[str]:
+    """Return the tasks of a draft that its solver has not answered; none of any other domain.
+
+    A run of the model that was cut short leaves rows that only the policies have looked at.
+    """
+    drafting = domain.folder / DRAFTING
+    if not drafting.is_dir():
+        return ()
+    try:
+        told: Any = json.loads((drafting / "solver.json").read_text("utf-8"))
+        solved = {str(one["task"]) for one in told}
+    except (OSError, ValueError, KeyError, TypeError):
+        solved = set[str]()
+    return [one for one in domain.task_ids if one not in solved]
 
 
 def rows_to_read(domain: Domain, but: Collection[str] = ()) -> Sequence[Task]:
