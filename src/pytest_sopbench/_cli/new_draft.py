@@ -213,6 +213,8 @@ def review(name: str, place: Path) -> None:
     if going.has_grown:
         new = len(domain.task_ids) - len(going.review.earlier)
         say(f"you have reviewed all but {counted(new, 'new row')}, and nothing else has changed")
+        if not going.is_solved:
+            say("the solver has not answered the new rows: only the policies and you see them")
     else:
         say(domain.sop)
     is_known = going.has_grown or click.confirm("Is this what you mean, and can people follow it?")

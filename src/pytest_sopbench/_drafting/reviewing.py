@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from pytest_sopbench._drafting.cards import (
     unsettled,
     write_cards,
 )
+from pytest_sopbench._drafting.stages import BRIEF, is_solved
 from pytest_sopbench._judge.asking import digest
 from pytest_sopbench._loading.drafted import (
     DRAFTING,
@@ -85,6 +85,11 @@ class Reviewing:
         return bool(self.review.earlier)
 
     @property
+    def is_solved(self) -> bool:
+        """Whether no answer of a solver is missing; a domain that was not drafted has none."""
+        return not (self.folder / BRIEF).is_file() or is_solved(self.folder)
+
+    @property
     def rows(self) -> Sequence[Task]:
         """The tasks that are still to be read."""
         drawn = rows_to_read(self.domain, but=self.review.earlier)
@@ -122,10 +127,8 @@ class Reviewing:
             found.append(f"the reader holds the labels of {', '.join(wrong)} to be wrong")
         if left := self.rows:
             found.append(f"{len(left)} rows are not read")
-        if not self.has_grown and (missing := unsolved_rows(self.domain)):
-            found.append(
-                f"the solver has not answered {', '.join(missing)}: draft again, with --model"
-            )
+        if not (self.has_grown or self.is_solved):
+            found.append("the solver has not answered the rows as they are: draft again, --model")
         if files_hash(self.folder) != self.review.hash:
             found.append("a file has changed during the review")
         return found
@@ -158,22 +161,6 @@ def _grown_from(before: Review, now: Review) -> Mapping[str, str] | None:
     earlier = before.tasks if before.time else before.earlier
     is_there = bool(earlier) and earlier.items() <= now.tasks.items()
     return earlier if is_there and before.rest == now.rest else None
-
-
-def unsolved_rows(domain: Domain) -> Sequence[str]:
-    """Return the tasks of a draft that its solver has not answered; none of any other domain.
-
-    A run of the model that was cut short leaves rows that only the policies have looked at.
-    """
-    drafting = domain.folder / DRAFTING
-    if not drafting.is_dir():
-        return ()
-    try:
-        told: Any = json.loads((drafting / "solver.json").read_text("utf-8"))
-        solved = {str(one["task"]) for one in told}
-    except (OSError, ValueError, KeyError, TypeError):
-        solved = set[str]()
-    return [one for one in domain.task_ids if one not in solved]
 
 
 def rows_to_read(domain: Domain, but: Collection[str] = ()) -> Sequence[Task]:

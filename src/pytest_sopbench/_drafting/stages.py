@@ -63,6 +63,8 @@ WORLD: Final = "world.json"
 METADATA: Final = "metadata.json"
 SOLVED: Final = f"{DRAFTING}/solver.json"
 _BOOK: Final = f"{DRAFTING}/stages.json"
+_SOLVER: Final = "5 solver"
+_SOLVER_READS: Final = (SOP, SPECS, METADATA, POLICY, DATA)
 _ROWS: Final = "rows"
 """The key of the book that says how many rows a domain has that has grown."""
 
@@ -276,12 +278,12 @@ class Draft:
 
     def _solve(self) -> None:
         def make() -> Mapping[str, str]:
-            client = Recorded(recordings=self.recordings, model=self.models[1], stage="5 solver")
+            client = Recorded(recordings=self.recordings, model=self.models[1], stage=_SOLVER)
             domain = load_domain(self.folder)
             solved = solve(domain, client, self._runs(domain), self._solved())
             return {SOLVED: json.dumps([asdict(one) for one in solved], indent=1) + "\n"}
 
-        self._stage("5 solver", [SOP, SPECS, METADATA, POLICY, DATA], make, [SOLVED])
+        self._stage(_SOLVER, _SOLVER_READS, make, [SOLVED])
         domain = load_domain(self.folder)
         solved = self._solved()
         agreeing = sum(one.agrees for one in solved)
@@ -392,6 +394,19 @@ class Draft:
 
 def _hash(text: str) -> str:
     return sha256(text.encode()).hexdigest()
+
+
+def is_solved(folder: Path) -> bool:
+    """Whether the solver has answered every row, with the files as they are; of a draft alone.
+
+    A run of the model that was cut short leaves rows that only the policies have looked at.
+    """
+    try:
+        texts = [(folder / file).read_text("utf-8") for file in _SOLVER_READS]
+    except (OSError, ValueError):
+        return False
+    read: object = _read_book(folder / _BOOK).get(_SOLVER, {}).get("read")
+    return read == _hash("\0".join(["", *texts]))
 
 
 def _read_book(path: Path) -> dict[str, Any]:
