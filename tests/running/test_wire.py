@@ -298,6 +298,23 @@ def test_a_child_that_dies_is_a_crash_even_if_what_it_has_started_holds_its_outp
     assert "status 5" in trace.problem.message
 
 
+def test_a_child_that_dies_before_its_first_run_is_handed_over_is_a_crash(
+    run: Run, child: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_first = child_module.LinesChild.take_first
+
+    def late(one: child_module.LinesChild, first: child_module.LinesRun) -> None:
+        eventually(lambda: one._end is not None)
+        take_first(one, first)
+
+    monkeypatch.setattr(child_module.LinesChild, "take_first", late)
+
+    trace = run(f"lines:{child(IN_LINES.rpartition('run =')[0])}")
+
+    assert trace.problem is not None
+    assert "ended in the middle of a run, with status 0" in trace.problem.message
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -332,7 +332,7 @@ class LinesAgent:
                 self._fault = fault
                 raise
             self._children.append(child)
-            child.take(run)
+            child.take_first(run)
             return child
 
 
@@ -381,6 +381,7 @@ class LinesChild:
         self._log = b""
         self._ready: Future[int] = Future()
         self._concurrency = 1
+        self._end: Exception | None = None
         self.is_alive = True
         self._logging = Thread(target=self._keep_log, daemon=True, name="sopbench-child")
         self._logging.start()
@@ -405,6 +406,18 @@ class LinesChild:
                 return False
             self._runs[run.name] = run
             return True
+
+    def take_first(self, run: LinesRun) -> None:
+        """Give the run that the child was started for its place.
+
+        A child may have died since it said `ready`: the run ends then as the child did, and does
+        not wait for its time limit.
+        """
+        with self._lock:
+            if self._end is None:
+                self._runs[run.name] = run
+                return
+        run.end(self._end)
 
     def send(self, message: Mapping[str, JsonValue]) -> None:
         """Have a line written; nobody waits for a child that does not read."""
@@ -475,6 +488,7 @@ class LinesChild:
             msg = f"the child ended in the middle of a run, {how}{self._said()}"
             error = AgentDiedError(msg)
         with self._lock:
+            self._end = error
             runs, self._runs = [*self._runs.values()], {}
         for run in runs:
             run.end(error)
