@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,9 +16,11 @@ import pytest_sopbench.bundled
 from pytest_sopbench._audit.audit import audit
 from pytest_sopbench._audit.observing.mutants import mutate
 from pytest_sopbench._audit.observing.mutating import (
+    EndlessError,
     changes_of,
     cited_clauses,
     clauses_at,
+    limited,
 )
 from pytest_sopbench._audit.observing.sandbox import Limits
 from pytest_sopbench._audit.reading import Subject, read_folder
@@ -404,6 +407,24 @@ def test_a_mutant_that_never_ends_is_noticed_and_ends(tmp_path: Path) -> None:
 
     endless = next(one for one in found.mutants if one.text.startswith("n + 1 -> n - 1"))
     assert set(endless.noticed.values()) == {"crash"}
+
+
+def test_an_end_that_a_finaliser_swallows_comes_again_and_says_nothing() -> None:
+    class Endless:
+        def __del__(self) -> None:
+            while True:
+                pass
+
+    def run() -> None:
+        Endless()
+        while True:
+            pass
+
+    with pytest.raises(EndlessError), limited(0.01):
+        run()
+
+    # What is raised in a finaliser is told by a warning, which fails a test of this suite.
+    gc.collect()
 
 
 def test_a_mutant_that_ends_the_process_is_no_agent_and_the_others_are_run(tmp_path: Path) -> None:

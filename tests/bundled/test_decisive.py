@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import copy
 import json
-import signal
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -20,7 +19,12 @@ import pytest
 from bundled_domains.generator import decided
 from bundled_domains.worlds import answers_in
 
-from pytest_sopbench._audit.observing.mutating import changes_of, decide_of
+from pytest_sopbench._audit.observing.mutating import (
+    EndlessError,
+    changes_of,
+    decide_of,
+    limited,
+)
 from pytest_sopbench.bundled import _phrases
 
 FEWEST = 2
@@ -184,24 +188,12 @@ SAME = {
 }
 
 
-class EndlessError(BaseException):
-    """A changed loop did not end."""
-
-
 @pytest.fixture(autouse=True)
-def bounded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Changed loops end, and a phrase book is read once for all changes."""
-
-    def stop(*_: object) -> None:
-        raise EndlessError
-
+def one_phrase_book(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A phrase book is read once for all changes."""
     books: dict[Any, Any] = {}
     real = _phrases.PhraseBook
     monkeypatch.setattr(_phrases, "PhraseBook", lambda path: books.setdefault(path, real(path)))
-    before = signal.signal(signal.SIGVTALRM, stop)
-    yield
-    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-    signal.signal(signal.SIGVTALRM, before)
 
 
 KNOWN: dict[tuple[str, int], dict[Any, Any]] = defaultdict(dict)
@@ -236,14 +228,12 @@ def answers_about(domain: Any, row: Mapping[str, Any]) -> Callable[[str, Mapping
 
 def outcome(domain: Any, decide: Callable[..., Any], row: Mapping[str, Any]) -> str:
     """The answer and the calls, or how it failed."""
-    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
     try:
-        found = decided(decide, domain.inputs(row), answers_about(domain, row))
-        return json.dumps([found.answer, found.calls], sort_keys=True, default=str)
+        with limited(SECONDS):
+            found = decided(decide, domain.inputs(row), answers_about(domain, row))
+            return json.dumps([found.answer, found.calls], sort_keys=True, default=str)
     except (Exception, EndlessError) as error:  # noqa: BLE001 - a changed policy may fail anyhow
         return type(error).__name__
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
 def lost_by_change(

@@ -445,7 +445,7 @@ class Suite:
         problem = returned = None
         ending = Ending.RETURNED
         try:
-            with _limited():
+            with limited(SECONDS):
                 value = agent(to_json_value(task.inputs), box.tools.call)
             returned = read_returned(value)
         except EndlessError:
@@ -507,18 +507,31 @@ def _closed(box: Toolbox) -> tuple[ToolCall, ...]:
 
 
 @contextmanager
-def _limited() -> Generator[None]:
+def limited(seconds: float) -> Generator[None]:
+    """End a changed policy that takes longer, in seconds of processor time.
+
+    Raises:
+        EndlessError: it was not done by then.
+    """
+
     def ring(*_: object) -> None:
         raise EndlessError
 
+    def unheard(told: Any) -> None:
+        # Raised in a callback of the garbage collector it is lost, and rings again.
+        if told.exc_type is not EndlessError:
+            hook(told)
+
+    hook, sys.unraisablehook = sys.unraisablehook, unheard
     before = signal.signal(signal.SIGVTALRM, ring)
     # It rings again where a `finally` or a bare `except` has swallowed it.
-    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, 0.1)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 0.1)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+        sys.unraisablehook = hook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -753,7 +766,7 @@ def decide_of(
     sys.modules[name] = module
     sys.path.insert(0, str(path.parent))
     try:
-        with chdir(path.parent), _limited():
+        with chdir(path.parent), limited(SECONDS):
             exec(compile(ast.fix_missing_locations(tree), str(path), "exec"), vars(module))  # noqa: S102 - the domain's own code
     finally:
         sys.path.remove(str(path.parent))
