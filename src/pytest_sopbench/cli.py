@@ -11,20 +11,21 @@ from pytest_sopbench._cli.app import FrontDoor
 
 _OTHER_NAMES: Final = {"list": "list_domains"}
 """The functions of commands whose names would hide those of Python."""
-_COMMANDS: Final = (
-    "approve",
-    "audit",
-    "cassettes",
-    "compare",
-    "gate",
-    "judge",
-    "list",
-    "merge",
-    "new",
-    "report",
-    "rescore",
-    "show",
-)
+_COMMANDS: Final = {
+    "approve": "sessions",
+    "audit": "audit",
+    "cassettes": "cassettes",
+    "compare": "compare",
+    "gate": "gate",
+    "judge": "judge",
+    "list": "list",
+    "merge": "sessions",
+    "new": "new",
+    "report": "report",
+    "rescore": "rescore",
+    "show": "show",
+}
+"""The module of `_cli` in which each command is."""
 
 
 class Commands(FrontDoor):
@@ -35,12 +36,11 @@ class Commands(FrontDoor):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click gives it
-        """Return the command of a name: the function of that name in the module of that name."""
+        """Return the command of a name: the function of that name in its module."""
         if cmd_name not in _COMMANDS:
             return None
-        module = cmd_name.replace("-", "_")
-        found = import_module(f"pytest_sopbench._cli.{module}")
-        return cast("click.Command", getattr(found, _OTHER_NAMES.get(cmd_name, module)))
+        found = import_module(f"pytest_sopbench._cli.{_COMMANDS[cmd_name]}")
+        return cast("click.Command", getattr(found, _OTHER_NAMES.get(cmd_name, cmd_name)))
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

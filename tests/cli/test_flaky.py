@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 
 from pytest_sopbench import Outcome
-from pytest_sopbench._cli import flaky as flaky_command
+from pytest_sopbench._cli import compare as compare_command
 from pytest_sopbench._loading.quarantine_file import read_tasks_file
 
 Sopbench = Callable[..., Result]
@@ -28,7 +28,7 @@ def test_trials_that_disagree_are_proposed(
     steady = [run_of("T2", trial=trial) for trial in (1, 2, 3)]
     failing = [run_of("T3", Outcome.WRONG, trial=trial) for trial in (1, 2, 3)]
     save("s", [*flaky, *steady, *failing])
-    monkeypatch.setattr(flaky_command, "today", lambda: date(2026, 2, 25))
+    monkeypatch.setattr(compare_command, "today", lambda: date(2026, 2, 25))
 
     result = sopbench("compare", "--flaky", "s", "--days", "7")
 

@@ -1,4 +1,4 @@
-"""The commands of `sopbench`, each in a module of its own.
+"""The commands of `sopbench`; `cli.py` has the table of their modules.
 
 A module imports what a command needs when the command runs, so that `sopbench --help` is quick.
 """

@@ -208,6 +208,12 @@ def echo_json(value: object) -> None:
     click.echo(json_text(value))
 
 
+def short_path(path: Path) -> str:
+    """Write a path below the current folder as the user would type it."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
 # What the project around a command masks, for what was never a part of a session.
 
 

@@ -1,4 +1,8 @@
-"""`sopbench audit`: is a domain sound, and what is not?"""
+"""`sopbench audit`: is a domain sound, and what is not? And what `show --coverage` prints.
+
+Both call the room of the audit, which takes long to import: so `show` imports this file only where
+coverage is asked for.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from pytest_sopbench._audit.audit import audit as audited
 from pytest_sopbench._audit.audit import disagreements_written
+from pytest_sopbench._audit.coverage import ClauseRuns, coverage_of, session_clauses
+from pytest_sopbench._audit.coverage_report import (
+    coverage_json,
+    coverage_lines,
+    coverage_page,
+    runs_json,
+    session_lines,
+    session_page,
+)
 from pytest_sopbench._audit.model import Audit, Severity
 from pytest_sopbench._audit.observing.sandbox import Limits
 from pytest_sopbench._audit.report import audit_json, audit_lines, sarif_log, save_audit
 from pytest_sopbench._audit.rules.catalogue import GROUPS
-from pytest_sopbench._cli.app import FAILS, HOLDS, echo_json, known_mask, project, refuse, say, tell
-from pytest_sopbench._cli.found_domains import domain_folders
+from pytest_sopbench._cli.app import (
+    FAILS,
+    HOLDS,
+    echo_json,
+    full_session,
+    known_mask,
+    path_of,
+    project,
+    refuse,
+    say,
+    tell,
+)
+from pytest_sopbench._cli.found_domains import domain_folders, readable_domains
 from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._sessions.file.event_logs import write_pages
 from pytest_sopbench.errors import SopbenchError
@@ -66,7 +90,7 @@ def audit(domains: tuple[str, ...], verbose: int, sarif: Path | None, **options:
     folders = dict(domain_folders(domains))
     if options["write_disagreements"]:
         _write_disagreements(folders, limit=options["time_limit"], no_code=options["no_code"])
-    asked = Asked(
+    asked = _Asked(
         mutants=options["mutants"],
         write_sample=options["write_sample"],
         limit=options["time_limit"],
@@ -107,7 +131,7 @@ def _holds(one: Audit, bound: float) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class _Asked:
     """What is asked of each audit."""
 
     mutants: bool
@@ -116,7 +140,7 @@ class Asked:
 
 
 def _refuse_without_mutants(
-    folders: Mapping[Path, bool], asked: Asked, options: Mapping[str, Any]
+    folders: Mapping[Path, bool], asked: _Asked, options: Mapping[str, Any]
 ) -> None:
     for name in ("write_sample", "fail_under"):
         if options[name] not in (None, False) and not asked.mutants:
@@ -126,7 +150,7 @@ def _refuse_without_mutants(
             refuse(f"{folder}: its code must not be run", "name the domain by its folder")
 
 
-def _audited(folder: Path, asked: Asked, *, run_code: bool) -> Audit:
+def _audited(folder: Path, asked: _Asked, *, run_code: bool) -> Audit:
     mask = known_mask()
     with masking(mask):
         found = audited(
@@ -166,3 +190,82 @@ def _status(audits: Sequence[Audit], *, strict: bool) -> int:
     costly = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     found = any(one.severity in costly for audit in audits for one in audit.findings)
     return FAILS if found else HOLDS
+
+
+# Coverage: which clauses of an SOP the tasks of a domain, or a session, hold.
+
+_TO: Final = "html="
+
+
+def show_coverage(
+    name: str,
+    places: Sequence[str],
+    *,
+    every: bool,
+    as_json: bool,
+    to: str | None,
+    fail_under: float | None,
+) -> None:
+    """Say what a domain or a session exercises, by a name that a saved session has first.
+
+    Raises:
+        SopbenchError: there is neither, or the page cannot be written.
+    """
+    if to is not None and not (to.startswith(_TO) and to != _TO):
+        refuse(f"--to={to}: --coverage writes HTML alone", "write --to html=FILE")
+    page = Path(to.removeprefix(_TO)) if to is not None else None
+    if path_of(name).is_file():
+        if fail_under is not None:
+            refuse("--fail-under: a session has gates of its own", "see sopbench gate")
+        _show_session(name, places, every=every, as_json=as_json, page=page)
+        return
+    _show_domain(name, every=every, as_json=as_json, page=page, fail_under=fail_under)
+
+
+def _show_domain(
+    name: str, *, every: bool, as_json: bool, page: Path | None, fail_under: float | None
+) -> None:
+    (folder, trusted), *others = domain_folders([name])
+    if others:
+        refuse(f"{name}: {len(others) + 1} domains", "name one of them")
+    if not trusted:
+        refuse(f"{folder}: its code must not be run", "name the domain by its folder")
+    mask = known_mask()
+    found = coverage_of(folder)
+    if page is not None:
+        write_pages({page: coverage_page(found, mask)})
+    if as_json:
+        echo_json(coverage_json(found))
+    else:
+        for line in coverage_lines(found, every=every):
+            say(mask(line))
+    if found.problems:
+        tell(f"{found.name}: not every task was followed, so these numbers are too low")
+        sys.exit(FAILS)
+    if fail_under is not None and found.percent < fail_under:
+        tell(f"{found.name}: {found.percent:.1f} % of the clauses, --fail-under is {fail_under:g}")
+        sys.exit(FAILS)
+
+
+def _show_session(
+    name: str, places: Sequence[str], *, every: bool, as_json: bool, page: Path | None
+) -> None:
+    saved = full_session(name)
+    mask = known_mask()
+    names = list(dict.fromkeys(one.domain for one in saved.records))
+    domains = readable_domains(names, places, saved.header.domains)
+    found: dict[str, tuple[Mapping[str, ClauseRuns], str]] = {}
+    for domain in names:
+        runs = [one for one in saved.records if one.domain == domain]
+        sop = domains[domain].sop if domain in domains else ""
+        found[domain] = (session_clauses(runs), sop)
+        if not sop:
+            tell(f"{domain}: its procedure is not found here; --domain PATH names it")
+    if page is not None:
+        write_pages({page: session_page(saved.name, found, mask)})
+    if as_json:
+        echo_json({domain: runs_json(clauses) for domain, (clauses, _) in found.items()})
+        return
+    for domain, (clauses, sop) in found.items():
+        for line in session_lines(domain, clauses, sop, every=every):
+            say(mask(line))

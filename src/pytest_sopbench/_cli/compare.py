@@ -1,9 +1,13 @@
-"""`sopbench compare`: what became of the tasks since a baseline, and which runs disagree."""
+"""`sopbench compare`: what became of the tasks since a baseline, and which runs disagree.
+
+With `--flaky` there is no baseline: tasks whose runs disagree are proposed for quarantine.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import click
@@ -12,14 +16,14 @@ from pytest_sopbench._cli.app import (
     INCONCLUSIVE,
     counted_session,
     echo_json,
+    project,
     refuse,
     refuse_beside,
     say,
     tell,
 )
-from pytest_sopbench._cli.flaky import propose_entries
 from pytest_sopbench._cli.found_domains import readable_domains
-from pytest_sopbench._cli.gate_options import (
+from pytest_sopbench._cli.gate import (
     fail_under_option,
     gate_option,
     gated_json,
@@ -33,8 +37,11 @@ from pytest_sopbench._core.comparing.comparison import (
     comparison_to_json,
 )
 from pytest_sopbench._core.gates.decide import Decision
+from pytest_sopbench._core.gates.quarantine import NO_ENTRIES, TaskEntries, flaky_tasks
 from pytest_sopbench._core.metrics.summary import EMPTY
 from pytest_sopbench._core.model.task import GroupKey
+from pytest_sopbench._loading.quarantine_file import read_tasks_file
+from pytest_sopbench._reports.notices import proposal_lines
 from pytest_sopbench._reports.terminal.comparison import (
     SessionRow,
     session_comparison_lines,
@@ -47,8 +54,9 @@ from pytest_sopbench._sessions.commands.compare import (
 )
 from pytest_sopbench._sessions.commands.gate import ask_gates
 from pytest_sopbench._sessions.reading.saved import SavedSession, planned_records, summaries_of
+from pytest_sopbench._settings.table import TASKS_FILE
 
-PAIR = 2
+_PAIR = 2
 _DAYS = 30
 
 
@@ -87,18 +95,18 @@ def compare(
     """
     if flaky:
         refuse_beside("--flaky", {"--gate": gates, "--fail-under": fail_under, "--json": as_json})
-        propose_entries(sessions, days or _DAYS)
+        _propose_entries(sessions, days or _DAYS)
         return
     if days is not None:
         refuse("--days: it goes with --flaky")
     asked = given_gates(gates, fail_under)
-    if len(sessions) < PAIR:
+    if len(sessions) < _PAIR:
         refuse("two sessions are needed", "sopbench compare BASELINE SESSION")
-    if asked and len(sessions) > PAIR:
+    if asked and len(sessions) > _PAIR:
         refuse("gates are checked of two sessions", "compare each with the baseline by itself")
     saved = [counted_session(one) for one in sessions]
     compared = _compared(saved)
-    gated = _gated(saved[1], compared[0], asked) if asked else None
+    gated = ask_gates(saved[1], asked, comparison=compared[0]) if asked else None
     if as_json:
         echo_json(_as_json(saved, compared, gated))
     else:
@@ -123,10 +131,6 @@ def _compared(saved: Sequence[SavedSession]) -> Sequence[SessionComparison]:
     return [compare_saved(saved[0], one, fields=fields) for one in saved[1:]]
 
 
-def _gated(saved: SavedSession, compared: SessionComparison, asked: Sequence[Any]) -> Decision:
-    return ask_gates(saved, asked, comparison=compared)
-
-
 def _is_comparable(compared: SessionComparison) -> bool:
     return compared.pooled.tier is not ComparisonResult.NOT_COMPARABLE
 
@@ -134,7 +138,7 @@ def _is_comparable(compared: SessionComparison) -> bool:
 def _lines(
     saved: Sequence[SavedSession], compared: Sequence[SessionComparison], gated: Decision | None
 ) -> Iterator[str]:
-    if len(saved) > PAIR:
+    if len(saved) > _PAIR:
         yield from _table_lines(saved, compared)
         return
     yield from session_comparison_lines(compared[0])
@@ -184,3 +188,55 @@ def _as_json(
     ]
     found: dict[str, Any] = {"baseline": str(saved[0].path), "compared": sessions}
     return {**found, **gated_json(gated)} if gated is not None else found
+
+
+# `--flaky`: which tasks to quarantine.
+
+
+def _propose_entries(sessions: Sequence[str], days: int) -> None:
+    """Print entries of the tasks file for the tasks whose runs disagree, for so many days."""
+    saved = [counted_session(one) for one in sessions]
+    _refuse_mixed(saved)
+    ordered = sorted(saved, key=lambda one: one.header.started)
+    found = flaky_tasks(record for one in ordered for record in one.records)
+    if not found.repeated:
+        refuse("no task was run twice", "name sessions with trials, or several of them")
+    entries = _entries()
+    fresh = [one for one in found.flaky if one.name not in entries.entries]
+    until = today() + timedelta(days=days)
+    for line in proposal_lines(found, fresh, until):
+        say(line)
+
+
+def today() -> date:
+    """Return the date that proposals count from, in UTC."""
+    return datetime.now(UTC).date()
+
+
+def _refuse_mixed(sessions: Sequence[SavedSession]) -> None:
+    first = sessions[0]
+    agents = {record.agent for one in sessions for record in one.records}
+    agents |= (
+        {one for saved in sessions for one in saved.header.agents} if len(agents) > 1 else set()
+    )
+    for one in sessions:
+        if one.path.resolve() == first.path.resolve() and one is not first:
+            refuse(f"{one.path} is named twice")
+        if one.header.judging != first.header.judging:
+            refuse(
+                f"{first.path} and {one.path} are judged by different rules",
+                "bring both up to date: sopbench rescore",
+            )
+        if dict(one.header.agent_args) != dict(first.header.agent_args):
+            refuse(f"{first.path} and {one.path} have agents with other arguments")
+    if len(agents) > 1:
+        refuse(
+            f"the sessions are of several agents: {', '.join(sorted(agents))}",
+            "name sessions of one agent: two that disagree tell nothing of either",
+        )
+
+
+def _entries() -> TaskEntries:
+    known = project()
+    path = known.below("sop_committed_dir", TASKS_FILE)
+    return read_tasks_file(path) if path.is_file() else NO_ENTRIES

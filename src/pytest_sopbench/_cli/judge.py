@@ -1,7 +1,12 @@
-"""`sopbench judge`: a table for people to label, and the judge held against their labels."""
+"""`sopbench judge`: a table for people to label, and the judge held against their labels.
+
+The judge that the project sets, its prices and what it consumed are here as well, for the commands
+that judge again or ask a model.
+"""
 
 from __future__ import annotations
 
+import secrets
 import sys
 from pathlib import Path
 
@@ -11,24 +16,32 @@ from pytest_sopbench._cli.app import (
     FAILS,
     INCONCLUSIVE,
     full_session,
+    project,
     project_redaction,
     refuse,
     say,
 )
 from pytest_sopbench._cli.found_domains import domain_option, domains_of
-from pytest_sopbench._cli.judging import comparer_seconds, project_judging, say_consumption
 from pytest_sopbench._core.gates.calibration import doubt_of
-from pytest_sopbench._core.hiding import masking
+from pytest_sopbench._core.hiding import Mask, masking
+from pytest_sopbench._core.model.usage import Prices
 from pytest_sopbench._judge.calibrating import (
     check_labels,
     check_lines,
+    consumption_text,
     drawn,
     judged_cases,
     read_labels,
     write_calibrations,
     write_cases,
 )
+from pytest_sopbench._judge.judging import Judging
+from pytest_sopbench._judge.keeping import read_log
+from pytest_sopbench._judge.setting import OPTION
+from pytest_sopbench._loading.prices import NAME, LibraryPrices, has_library, read_price_file
 from pytest_sopbench._sessions.reading.saved import planned_records
+from pytest_sopbench._settings.readers import read_seconds
+from pytest_sopbench._settings.table import JUDGEMENTS
 
 
 @click.group()
@@ -107,3 +120,48 @@ def check(labels: Path, concurrency: int, places: tuple[str, ...]) -> None:
         sys.exit(INCONCLUSIVE)
     if any(doubt_of(one.calibration, one.fingerprint) for one in checks):
         sys.exit(FAILS)
+
+
+# The judge of the project, and what asking it consumes.
+
+
+def project_judging(mask: Mask) -> Judging:
+    """Return the judge that the project sets; it is made where it is asked for."""
+    known = project()
+    return Judging(
+        words=known.words(OPTION),
+        folder=known.below("sop_dir", JUDGEMENTS),
+        mask=mask,
+        log_name=secrets.token_hex(8),
+    )
+
+
+def comparer_seconds() -> float | None:
+    """Return how long one comparison may take, `None` for no limit."""
+    try:
+        return read_seconds(project().words("sop_comparer_timeout")[0])
+    except ValueError as fault:
+        refuse(f"sop_comparer_timeout: {fault}")
+
+
+def say_consumption(judging: Judging) -> None:
+    """Say what the judge was asked in this command, if anything."""
+    if not judging.log.exists():
+        return
+    found = read_log(judging.log, project_prices())
+    judging.log.unlink(missing_ok=True)
+    say(consumption_text(found))
+
+
+def project_prices() -> Prices | None:
+    """Return the prices of the configuration.
+
+    Raises:
+        LoadingError: its file cannot be used.
+    """
+    asked = next(iter(project().words("sop_prices")), NAME)
+    if asked == "none":
+        return None
+    if asked == NAME:
+        return LibraryPrices() if has_library() else None
+    return read_price_file(project().folder / asked)

@@ -1,15 +1,22 @@
-"""`sopbench list`: the domains that are found here, and the steps of one."""
+"""`sopbench list`: the domains that are found here, and the steps of one.
+
+Steps come from the domain. If its SOP shows none, a model may propose them, into a file for review.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from pytest_sopbench._audit.report import saved_summary
 from pytest_sopbench._cli.app import (
+    FAILS,
     WRONG_USAGE,
     echo_json,
     known_mask,
@@ -19,10 +26,17 @@ from pytest_sopbench._cli.app import (
     say,
 )
 from pytest_sopbench._cli.found_domains import search_paths
-from pytest_sopbench._cli.steps import PROPOSAL, propose_to_file, show_steps
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._loading.finding import load_catalogue
-from pytest_sopbench._reports.lists import listing_lines
+from pytest_sopbench._core.steps.split import Procedure
+from pytest_sopbench._loading.domain.steps_file import FILE_NAME, read_steps
+from pytest_sopbench._loading.finding import find_domains, load_catalogue
+from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._reports.lists import listing_lines, step_lines
+from pytest_sopbench._sessions.file.event_logs import write_pages
+from pytest_sopbench.errors import SopbenchError
+
+_PROPOSAL: Final = "steps.proposed.json"
+"""What a model has proposed; nothing reads it until somebody renames it."""
 
 
 @click.command("list")
@@ -33,7 +47,7 @@ from pytest_sopbench._reports.lists import listing_lines
 @click.option(
     "--propose", "model", metavar="PROVIDER/MODEL", help="With --steps: ask a model once for them."
 )
-@click.option("--out", metavar="PATH", help=f"With --propose: a file in place of {PROPOSAL}.")
+@click.option("--out", metavar="PATH", help=f"With --propose: a file in place of {_PROPOSAL}.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: a list of objects.")
 def list_domains(  # noqa: PLR0913 - click gives each option
     names: tuple[str, ...],
@@ -68,7 +82,7 @@ def list_domains(  # noqa: PLR0913 - click gives each option
     broken = {name: mask(problem) for name, problem in broken.items()}
     if as_json:
         problems = [{"name": name, "problem": problem} for name, problem in broken.items()]
-        echo_json([*(_as_json(one, mask) for one in domains), *problems])
+        echo_json([*(_domain_as_json(one, mask) for one in domains), *problems])
     else:
         audits = {one.name: saved_summary(one, project().folder) for one in domains}
         verbosity = verbose - quiet
@@ -82,13 +96,13 @@ def _steps(names: tuple[str, ...], model: str | None, out: str | None, *, as_jso
     if len(names) != 1:
         refuse(f"--steps is about one domain, and {len(names)} are named")
     if model is None:
-        show_steps(names[0], as_json=as_json)
+        _show_steps(names[0], as_json=as_json)
         return
     refuse_beside("--propose", {"--json": as_json})
-    propose_to_file(names[0], model, out)
+    _propose(names[0], model, out)
 
 
-def _as_json(domain: Domain, mask: Callable[[str], str]) -> Mapping[str, Any]:
+def _domain_as_json(domain: Domain, mask: Callable[[str], str]) -> Mapping[str, Any]:
     return {
         "name": domain.name,
         "title": domain.title,
@@ -110,3 +124,86 @@ def _as_json(domain: Domain, mask: Callable[[str], str]) -> Mapping[str, Any]:
         "output_schema": domain.document.schema_name if domain.document else None,
         "warnings": [mask(one) for one in domain.warnings],
     }
+
+
+# The steps of an SOP, and a model's proposal if it shows none.
+
+
+def _show_steps(domain: str, *, as_json: bool) -> None:
+    """Print the steps of a domain that is named by its name or folder; end with 1 without any."""
+    found = _domain(domain)
+    procedure = found.procedure
+    if as_json:
+        echo_json(_steps_as_json(found.name, procedure))
+    else:
+        _print(found.name, procedure)
+        if not procedure.steps:
+            say("write them into its steps.json, or have a model propose them:")
+            say(f"  sopbench list {domain} --steps --propose PROVIDER/MODEL")
+    if not procedure.steps:
+        sys.exit(FAILS)
+
+
+def _domain(value: str) -> Domain:
+    found, *others = find_domains((value,), search_paths())
+    if others:
+        refuse(f"{value}: {len(others) + 1} domains", "name one of them")
+    return load_domain(found.folder, name=found.name)
+
+
+def _print(name: str, procedure: Procedure) -> None:
+    for line in step_lines(name, procedure):
+        say(line)
+
+
+def _steps_as_json(name: str, procedure: Procedure) -> Mapping[str, Any]:
+    return {
+        "domain": name,
+        "source": procedure.source,
+        "why_not": procedure.why_not,
+        "general": procedure.general,
+        "steps": [
+            {
+                "number": step.number,
+                "title": step.title,
+                "text": step.text,
+                "approval": [moment.value for moment in step.approvals],
+                "jumps": list(step.jumps),
+                "line": step.line or None,
+            }
+            for step in procedure.steps
+        ],
+        "warnings": list(procedure.warnings),
+    }
+
+
+def _propose(name: str, model: str, out: str | None) -> None:
+    """Have a model propose the steps of a domain, print them, and write them for review."""
+    domain = _domain(name)
+    path = Path(out) if out is not None else domain.folder / _PROPOSAL
+    # Looked for before a model is paid for.
+    if path.exists():
+        refuse(f"{path} exists, and is not replaced", "remove it, or write elsewhere with --out")
+    if not os.access(path.parent, os.W_OK):
+        refuse(f"{path.parent}: nothing can be written there", "write elsewhere with --out=PATH")
+    proposed: dict[str, Any] = {"steps": _asked(domain, model)}
+    procedure = read_steps(proposed, path, domain.sop)
+    try:
+        write_pages({path: json.dumps(proposed, indent=1, ensure_ascii=False) + "\n"})
+    except SopbenchError as fault:
+        refuse(str(fault), "write elsewhere with --out=PATH")
+    _print(domain.name, procedure)
+    say(f"Proposed by {model}. Nothing uses it yet: read and change it, then rename it:")
+    say(f"  {path} -> {domain.folder / FILE_NAME}")
+
+
+def _asked(domain: Domain, model: str) -> list[dict[str, str]]:
+    # A plain list need not wait for the clients of models.
+    from pytest_sopbench.agents.stepwise.proposing import propose_steps  # noqa: PLC0415
+
+    try:
+        return propose_steps(domain.sop, model)
+    except SopbenchError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever an SDK raises is told in a line
+        refuse(f"{model} could not be asked: {type(error).__name__}: {error}")

@@ -22,7 +22,7 @@ from pytest_sopbench._cli.app import (
     tell,
 )
 from pytest_sopbench._cli.found_domains import domain_folders
-from pytest_sopbench._cli.judging import project_prices
+from pytest_sopbench._cli.judge import project_prices
 from pytest_sopbench._core.model.task import OutputField, Task
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._drafting.baselines import Measured, measure

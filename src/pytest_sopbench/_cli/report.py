@@ -14,11 +14,11 @@ from pytest_sopbench._cli.app import (
     project,
     project_redaction,
     saved_session,
+    short_path,
     tell,
 )
 from pytest_sopbench._cli.found_domains import domain_option, readable_domains
-from pytest_sopbench._cli.gate_options import fail_under_option, gate_option, given_gates
-from pytest_sopbench._cli.whole_runs import short_path
+from pytest_sopbench._cli.gate import fail_under_option, gate_option, given_gates
 from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions import GateSpec
 from pytest_sopbench._core.gates.decide import Decision, PageSources, SessionPage

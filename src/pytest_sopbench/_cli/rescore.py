@@ -1,26 +1,48 @@
-"""`sopbench rescore`: judge what was recorded again, by other rules."""
+"""`sopbench rescore`: judge what was recorded again, by other rules.
+
+Comparers of the domains are found again as well. What one has found in the session counts where
+the comparer itself cannot be found.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
-from pytest_sopbench._cli.app import FAILS, path_of, project_redaction, refuse, saved_session, say
+from pytest_sopbench._cli.app import (
+    FAILS,
+    path_of,
+    project,
+    project_redaction,
+    refuse,
+    saved_session,
+    say,
+)
 from pytest_sopbench._cli.found_domains import domain_option, domains_of
-from pytest_sopbench._cli.judging import comparers_of, is_trusted, project_judging, say_consumption
+from pytest_sopbench._cli.judge import comparer_seconds, project_judging, say_consumption
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding import masking
-from pytest_sopbench._core.model.task import Scoring
+from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, Scoring
+from pytest_sopbench._judge.judging import Judging
 from pytest_sopbench._loading.finding import BUNDLED
 from pytest_sopbench._reports.notices import refused_lines, rescored_lines
+from pytest_sopbench._running.comparing import (
+    SOURCES,
+    Comparers,
+    Place,
+    check_scoring,
+    find_comparers,
+)
 from pytest_sopbench._running.tools.policy_states import with_policy
 from pytest_sopbench._sessions.commands.rescore import rescore_session, scoring_of
 from pytest_sopbench._sessions.file.writer import store_session
 from pytest_sopbench._sessions.header import DomainHeader
 from pytest_sopbench._sessions.reading.saved import summaries_of
+from pytest_sopbench.errors import ComparerError
 
 
 @click.command()
@@ -50,7 +72,7 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
     given = [f"{name}={value}" for name, value in saved.header.agent_args.items()]
     redaction = project_redaction(given)
     judging = project_judging(redaction.text)
-    asking = comparers_of(domains, saved.header.domains, Scoring(scoring), places, judging)
+    asking = _comparers_of(domains, saved.header.domains, Scoring(scoring), places, judging)
     doubtful = judging.doubtful if judging.calibrations else None
     with masking(redaction.text):
         done = rescore_session(
@@ -71,7 +93,7 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
 
 
 def _may_run(domain: Domain, places: Sequence[str]) -> bool:
-    return domain.folder.parent == BUNDLED or is_trusted(domain.folder, places)
+    return domain.folder.parent == BUNDLED or _is_trusted(domain.folder, places)
 
 
 def _all_domains(names: Mapping[str, DomainHeader], places: Sequence[str]) -> Mapping[str, Domain]:
@@ -85,3 +107,60 @@ def _all_domains(names: Mapping[str, DomainHeader], places: Sequence[str]) -> Ma
             "say where it is: --domain PATH",
         )
     return found
+
+
+# What compares the fields, if answers are judged again.
+
+
+def _comparers_of(
+    domains: Mapping[str, Domain],
+    ran: Mapping[str, DomainHeader],
+    scoring: Scoring,
+    places: Sequence[str],
+    judging: Judging,
+) -> Mapping[str, Comparers]:
+    """Find what compares the fields of domains.
+
+    What cannot be found here, such as what a `conftest.py` registers, has left in the session what
+    it found. So that is judged by, where the session was judged by the function of that name.
+    """
+    sources = {**SOURCES, Compare.JUDGE: judging.comparer}
+    found: dict[str, Comparers] = {}
+    for name, domain in domains.items():
+        check_scoring(name, domain.fields, scoring)
+        place = Place(
+            domain=name,
+            folder=domain.folder,
+            trusted=_is_trusted(domain.folder, places),
+            path=project().folder,
+        )
+        try:
+            found[name] = find_comparers(
+                domain.fields, scoring, place, seconds=comparer_seconds(), sources=sources
+            )
+        except ComparerError as error:
+            if not _are_those(domain, ran[name].comparers):
+                refuse(error.message, error.hint)
+            say(f"note: {error.message}", err=True)
+            say("note: what it found when the runs were made is judged by", err=True)
+    return found
+
+
+def _are_those(domain: Domain, ran: Mapping[str, str]) -> bool:
+    """Whether a session has what the comparers found that a domain names today."""
+    named = {
+        one.name: one.comparer or one.compare.value
+        for one in domain.fields
+        if one.compare in ASKED_OF_OTHERS
+    }
+    return named == {field: identity.partition(" ")[0] for field, identity in ran.items()}
+
+
+def _is_trusted(folder: Path, places: Sequence[str]) -> bool:
+    """Whether code of a domain may be run."""
+    known, real = project(), folder.resolve()
+    trusted = (*(Path(place) for place in places), *known.folders("sop_trust"))
+    if any(real.is_relative_to(one.resolve()) for one in trusted):
+        return True
+    installed = real.is_relative_to(Path(sys.prefix).resolve())
+    return not installed and real.is_relative_to(known.folder.resolve())

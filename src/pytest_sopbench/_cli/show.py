@@ -1,11 +1,21 @@
-"""`sopbench show`: what went wrong in a session, one of its tasks in full, or why in short."""
+"""`sopbench show`: what went wrong in a session, one of its tasks in full, or why in short.
+
+Without a task the runs that went wrong are listed. With one, each of its runs is put together of
+its record, its event log and its domain as it is today. With `--explain` a few lines say why, in
+the words of the glossary.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from importlib.resources import files
 from itertools import chain
+from textwrap import wrap
 
 import click
 
@@ -13,23 +23,29 @@ from pytest_sopbench._cli.app import (
     echo_json,
     full_session,
     path_of,
+    project_redaction,
     refuse,
     refuse_beside,
     say,
+    short_path,
 )
-from pytest_sopbench._cli.explain import explain_runs, explain_term, list_terms
-from pytest_sopbench._cli.found_domains import domain_option, search_paths
-from pytest_sopbench._cli.whole_runs import whole_runs
+from pytest_sopbench._cli.found_domains import domain_option, readable_domains, search_paths
+from pytest_sopbench._core.contract.rules import clause_text
+from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.metrics.metric import run_metrics
 from pytest_sopbench._core.metrics.tally import summary_of
+from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._loading.finding import candidates
 from pytest_sopbench._reports.lists import listed_runs
+from pytest_sopbench._reports.notices import explained
 from pytest_sopbench._reports.terminal.misses import LIMIT
-from pytest_sopbench._reports.text import measured_text, one_line
-from pytest_sopbench._reports.whole_run import Page, run_lines
+from pytest_sopbench._reports.text import WIDTH, measured_text, one_line, packed, shell_word
+from pytest_sopbench._reports.whole_run import Page, WholeRun, run_lines
+from pytest_sopbench._sessions.file.event_logs import kept_log
 from pytest_sopbench._sessions.reading.saved import SavedSession, planned_records, summaries_of
 
 
@@ -92,7 +108,7 @@ def show(  # noqa: PLR0913 - click gives each option
             msg = "Missing argument 'SESSION'."
             raise click.UsageError(msg)
         # The audit is much to load, and who looks at a session does not need it.
-        from pytest_sopbench._cli.coverage import show_coverage  # noqa: PLC0415
+        from pytest_sopbench._cli.audit import show_coverage  # noqa: PLC0415
 
         show_coverage(session, places, every=every, as_json=as_json, to=to, fail_under=fail_under)
         return
@@ -131,12 +147,12 @@ def _is_domain(name: str) -> bool:
 def _explain(word: str | None, task: str | None) -> None:
     """Explain a task of the session that the word names, or without a task the word itself."""
     if word is None:
-        lines = list_terms()
+        lines = _list_terms()
     elif task is None:
-        lines = explain_term(word)
+        lines = _explain_term(word)
     else:
         saved = full_session(word)
-        lines = explain_runs(saved.runs_of(task), saved.name)
+        lines = _explain_runs(saved.runs_of(task), saved.name)
     for line in lines:
         say(line)
 
@@ -173,7 +189,181 @@ def _task_lines(
     page = Page(width=shutil.get_terminal_size().columns, is_folded=not full)
     # Of several agents or trials, those that a reader came for stand first.
     ordered = sorted(records, key=lambda one: not _is_told(one))
-    for number, run in enumerate(whole_runs(saved, ordered, places)):
+    for number, run in enumerate(_whole_runs(saved, ordered, places)):
         if number:
             yield ""
         yield from run_lines(run, page)
+
+
+# One run in full: its record, its event log and its domain.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """The domain of a run as it is today, with the run's task in it."""
+
+    domain: Domain
+    task: Task
+    redaction: Redaction
+
+
+def _whole_runs(
+    saved: SavedSession, records: Sequence[RunRecord], places: Sequence[str]
+) -> Iterator[WholeRun]:
+    """Yield runs with all that is known of them.
+
+    Args:
+        saved: their session.
+        records: the runs.
+        places: folders of domains that are not found by their names.
+    """
+    domains = readable_domains({one.domain for one in records}, places, saved.header.domains)
+    hidden = project_redaction()
+    for record in records:
+        log = kept_log(saved.path, record)
+        known = WholeRun(
+            record=hidden.record(record),
+            trace=log.trace and hidden.trace(log.trace),
+            log=short_path(log.path) if log.path else "",
+            without_log=f"it {log.why}" if log.path and log.why else "" if log.path else _NO_LOG,
+        )
+        domain = domains.get(record.domain)
+        if domain is None:
+            yield replace(known, remarks=(_NOT_FOUND.format(domain=record.domain),))
+        elif record.task not in domain.task_ids:
+            yield replace(known, remarks=(_NO_TASK.format(domain=record.domain),))
+        else:
+            task = domain.tasks[domain.task_ids.index(record.task)]
+            found = _Found(domain=domain, task=task, redaction=hidden.of(domain.private_columns))
+            again = "" if places else _again(record, saved)
+            yield replace(_with_domain(known, found, saved), again=again)
+
+
+_NO_LOG = (
+    "none was kept, and it alone holds messages, output and long values; sop_traces = all keeps "
+    "those of all runs, failed (the default) those of runs that are not correct"
+)
+_NOT_FOUND = (
+    "the domain {domain} is not found, so inputs, expected calls and texts of clauses are not "
+    "shown; say where it is: --domain PATH"
+)
+_NO_TASK = "the domain {domain} has no such task today, so its inputs and expected calls are gone"
+_OTHER_ROW = "the row, or the tools, were changed since: inputs are those of today"
+_OTHER_SOP = "the SOP was changed since: clauses are those of today"
+
+
+def _again(record: RunRecord, saved: SavedSession) -> str:
+    """Write the command that makes a run again; nothing where only its own test can make it."""
+    header = saved.header
+    if ":" not in record.agent or not record.task.isprintable():
+        # A fixture stands for the agent, and it may have parameters.
+        return ""
+    words = ["pytest", f"--sop-domain={record.domain}::{record.task}"]
+    words += [f"--sop-trials={record.trial}"] if record.trial > 1 else []
+    words.append(f"--sop-agent={record.agent}")
+    words += [f"--sop-agent-arg={name}={value}" for name, value in header.agent_args.items()]
+    return " ".join(map(shell_word, words))
+
+
+def _with_domain(run: WholeRun, found: _Found, saved: SavedSession) -> WholeRun:
+    domain, task, record = found.domain, found.task, run.record
+    inputs = {
+        name: value for name, value in task.inputs.items() if name not in domain.private_columns
+    }
+    clauses = {
+        one.clause: found.redaction.text(clause_text(domain.sop, one.clause))
+        for one in record.rules
+        if one.broken and one.clause
+    }
+    return replace(
+        run,
+        inputs=found.redaction.mapping(inputs),
+        location=f"{short_path(domain.data_file)}:{task.line}",
+        expected_calls=found.redaction.expected_calls(domain.expected_calls.get(task.id, ())),
+        clauses=clauses,
+        remarks=tuple(_changes(found, record, saved)),
+    )
+
+
+def _changes(found: _Found, record: RunRecord, saved: SavedSession) -> Iterator[str]:
+    if record.task_hash and record.task_hash != found.task.hash:
+        yield _OTHER_ROW
+    header = saved.header.domains.get(record.domain)
+    if header is not None and header.sop and header.sop != found.domain.hashes.get("sop"):
+        yield _OTHER_SOP
+
+
+# In short: what a word means, or what happened to a task and why.
+
+
+def _list_terms() -> Iterator[str]:
+    """Yield the names of all terms."""
+    names = [names_of(heading)[0] for heading in glossary()]
+    yield from packed("terms", names, gap="   ", indent=len("terms   "))
+
+
+def _explain_term(word: str) -> Iterator[str]:
+    """Yield what a term means.
+
+    Raises:
+        SopbenchError: there is none of this name; the hint has those that are close to it.
+    """
+    heading = find_term(word)
+    if heading is None:
+        names = [name for heading in glossary() for name in names_of(heading)]
+        near = get_close_matches(word, names, n=3)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        refuse(
+            f"{word!r} is no term of the glossary",
+            f"{hint}sopbench show --explain lists the terms; SESSION TASK --explain is of a task",
+        )
+    yield from _term_lines(heading)
+
+
+def _term_lines(heading: str) -> Iterator[str]:
+    yield heading
+    yield from wrap(glossary()[heading].replace("`", ""), WIDTH, break_on_hyphens=False)
+
+
+def _explain_runs(records: tuple[RunRecord, ...], session: str) -> Iterator[str]:
+    """Yield what happened to a task, from its runs in a session, and why."""
+    yield from explained(records)
+    heading = find_term(_worst(records).outcome.value)
+    if heading is not None:
+        yield ""
+        yield from _term_lines(heading)
+    first = records[0]
+    yield ""
+    yield f"everything that is known of it: sopbench show {session} {first.domain}/{first.task}"
+
+
+def _worst(records: tuple[RunRecord, ...]) -> RunRecord:
+    return next((one for one in records if one.outcome is not Outcome.CORRECT), records[0])
+
+
+# The glossary that `sopbench show --explain` reads; the page of the documentation is the same text.
+
+_TERM = re.compile(r"^### (.+)\n+((?:(?!#).+\n?)+)", re.MULTILINE)
+
+
+def glossary() -> Mapping[str, str]:
+    """Return what each term means, by its heading: `pass all, pass^k`."""
+    text = files("pytest_sopbench._cli").joinpath("glossary.md").read_text("utf-8")
+    return {heading: " ".join(meaning.split()) for heading, meaning in _TERM.findall(text)}
+
+
+def names_of(heading: str) -> tuple[str, ...]:
+    """Return the names of a term, the usual one first."""
+    return tuple(heading.split(", "))
+
+
+def find_term(word: str) -> str | None:
+    """Return the heading of the term that is called so; case, `_` and `-` do not matter."""
+    wanted = _folded(word)
+    return next(
+        (one for one in glossary() if wanted in {_folded(name) for name in names_of(one)}), None
+    )
+
+
+def _folded(name: str) -> str:
+    return " ".join(re.sub(r"[_-]", " ", name).casefold().split())

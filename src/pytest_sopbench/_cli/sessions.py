@@ -1,4 +1,8 @@
-"""`sopbench approve`: what a session has seen becomes snapshots, or a slim baseline."""
+"""`sopbench merge` and `sopbench approve`: what is written of saved sessions.
+
+The shards of a session become the whole. What a session has seen becomes snapshots, or a slim
+baseline, which later sessions are held against.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,44 @@ from pathlib import Path
 
 import click
 
-from pytest_sopbench._cli.app import FAILS, project, refuse, saved_session, say
-from pytest_sopbench._cli.found_domains import domain_option, domains_of
+from pytest_sopbench._cli.app import FAILS, path_of, project, refuse, saved_session, say
+from pytest_sopbench._cli.found_domains import domain_option, domains_of, readable_domains
 from pytest_sopbench._core.trajectory.snapshot import read_rules
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.notices import approval_lines, unplaced_lines
+from pytest_sopbench._sessions.commands.merge import merge_shards
+from pytest_sopbench._sessions.file.writer import store_session
 from pytest_sopbench._sessions.folder.paths import file_path
 from pytest_sopbench._sessions.reading.reader import write_baseline
 from pytest_sopbench._sessions.reading.saved import SavedSession
 from pytest_sopbench._sessions.snapshots import Approver, Reason, SnapshotFolder
 from pytest_sopbench._settings.table import SNAPSHOTS
 from pytest_sopbench.errors import SopbenchError
+
+
+@click.command()
+@click.argument("shards", nargs=-1, required=True, metavar="SHARD...")
+@click.option("--out", required=True, metavar="NAME|PATH", help="Where the whole is written.")
+@domain_option
+def merge(shards: tuple[str, ...], out: str, places: tuple[str, ...]) -> None:
+    """Put the shards of one session together.
+
+    Each SHARD is a session that was run with --sop-shard, by name or path. All of them must be
+    there, each once and each whole; overlaps, gaps, and shards that differ in agent, commit,
+    content or judging are errors (status 2). Event logs are merged as well.
+    """
+    path = path_of(out)
+    saved = [saved_session(one) for one in shards]
+    names = {name for one in saved for name in one.header.domains}
+    order = {name: domain.task_ids for name, domain in readable_domains(names, places).items()}
+    whole = merge_shards(saved, order=order)
+    logs = [one.path for one in saved]
+    store_session(path, whole.header, whole.records, whole.summaries, logs=logs)
+    correct = sum(one.outcome is Outcome.CORRECT for one in whole.records)
+    say(f"{path}: {len(saved)} shards, {len(whole.records)} runs, {correct} correct")
+
+
+# What a session has seen becomes snapshots, or a slim baseline.
 
 
 @click.command()
@@ -55,7 +87,9 @@ def approve(  # noqa: PLR0913, PLR0917 - each is an option that a user may give
         raise click.BadParameter(msg, param_hint="--reason")
     saved = saved_session(session)
     if baseline is None:
-        _approve_snapshots(saved, _reason(reason, session), tasks, (to, places), add=add)
+        today = datetime.now(UTC).date().isoformat()
+        why = Reason(text=reason.strip(), date=today, session=session)
+        _approve_snapshots(saved, why, tasks, (to, places), add=add)
     elif tasks or to or add or places:
         refuse("--baseline takes the whole session, and no TASK, --to, --add or --domain")
     else:
@@ -91,10 +125,6 @@ def _approve_snapshots(
         say(line)
     if done.refused if tasks else not (done.written or done.unchanged):
         sys.exit(FAILS)
-
-
-def _reason(text: str, session: str) -> Reason:
-    return Reason(text=text.strip(), date=datetime.now(UTC).date().isoformat(), session=session)
 
 
 def _approver(folder: Path, names: set[str], places: Sequence[str], *, add: bool) -> Approver:
