@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from typing import Any
 
 import pytest
@@ -22,10 +21,7 @@ def as_a_user(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def session(pytester: pytest.Pytester, name: str, mode: str, *options: str) -> pytest.RunResult:
-    return pytester.run(
-        sys.executable,
-        "-m",
-        "pytest",
+    return pytester.runpytest_inprocess(
         "--sop-domain=dangerous_goods",
         "--agent=mine=function-calling:openai/m",
         f"--sop-sample=first:{TASKS}",
@@ -80,7 +76,7 @@ def test_the_line_that_makes_a_replayed_run_again_pays_nothing(
     result = session(pytester, "one", "only", limit)
     line = next(one for one in result.outlines if one.startswith("again    pytest "))
 
-    again = pytester.run(sys.executable, "-m", *shlex.split(line)[1:])
+    again = pytester.runpytest_inprocess(*shlex.split(line)[2:])
 
     assert paid == len(stub.requests), told(again)
     again.stdout.fnmatch_lines(["*1 run replayed*"])
