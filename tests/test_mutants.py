@@ -18,8 +18,10 @@ from mutants.mutant import (
     DoesNotApplyError,
     Mutant,
     mutated,
+    place_in,
     place_of,
     refuse_no_python,
+    texts_of,
 )
 from mutants.table import MUTANTS
 from mutants.trial import SLOW, Ended, Result
@@ -46,8 +48,10 @@ def source(tmp_path: Path) -> Path:
 
 
 def test_each_mutation_applies_to_the_source_exactly_once() -> None:
+    texts = texts_of(SOURCE)
+
     for mutant in MUTANTS:
-        assert mutated(mutant, place_of(mutant, SOURCE))
+        assert mutated(mutant, place_in(texts, mutant))
 
 
 def test_the_tests_that_find_them_are_there() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -37,17 +37,31 @@ class Mutant:
     harm: str
 
 
+def texts_of(source: Path) -> dict[Path, str]:
+    """Return the files of a source tree with what stands in them."""
+    package = source / PACKAGE
+    return {path: path.read_text("utf-8") for path in sorted(package.rglob("*.py"))}
+
+
 def place_of(mutant: Mutant, source: Path) -> Path:
     """Return the file to change in a source tree.
 
     Raises:
         DoesNotApplyError: no function of that name has the old text, or several have it.
     """
-    package = source / PACKAGE
+    return place_in(texts_of(source), mutant)
+
+
+def place_in(texts: Mapping[Path, str], mutant: Mutant) -> Path:
+    """Return the file to change, of files that have been read.
+
+    Raises:
+        DoesNotApplyError: no function of that name has the old text, or several have it.
+    """
     found = [
         path
-        for path in sorted(package.rglob("*.py"))
-        if any(mutant.old in part for part in _parts(mutant, path.read_text("utf-8")))
+        for path, text in texts.items()
+        if any(mutant.old in part for part in _parts(mutant, text))
     ]
     if len(found) != 1:
         said = "no file has" if not found else f"{len(found)} files have"
