@@ -14,7 +14,6 @@ from promised import PATH
 
 import pytest_sopbench
 from pytest_sopbench import Match, Mismatch, RunKey, hookspecs
-from pytest_sopbench._cli import app
 from tests.builders.tables import table
 
 ROOT = Path(__file__).parents[1]
@@ -48,7 +47,7 @@ def test_the_short_spelling_of_an_option_is_part_of_it() -> None:
 
 
 def test_another_exit_status_changes_the_manifest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "INCONCLUSIVE", 4)
+    monkeypatch.setattr(promised.app, "INCONCLUSIVE", 4)
 
     assert json.loads(PATH.read_text("utf-8")) != promised.promised()
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests.builders.tables import FORMATS
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
@@ -233,6 +235,4 @@ def _pytest(folder: Path, *arguments: str) -> None:
 def _write_large(path: Path) -> None:
     from big_page import big_page  # noqa: PLC0415 - a module of the benchmarks
 
-    from pytest_sopbench._reports.html.page import html_page  # noqa: PLC0415 - needs jinja2
-
-    path.write_text(html_page(big_page(3_000)), "utf-8", newline="\n")
+    path.write_text(FORMATS["html"].render(big_page(3_000)), "utf-8", newline="\n")

@@ -8,7 +8,6 @@ import shlex
 import pytest
 
 from pytest_sopbench import Outcome
-from pytest_sopbench._settings.readers import ALWAYS_AGAIN, MAY_BE_AGAIN
 from tests.builders.pages import DOCS, blocks, write_late_returns
 
 WHOLE = (DOCS / "how-to" / "repeat-and-resume.md").read_text(encoding="utf-8")
@@ -49,14 +48,20 @@ def test_the_table_tells_of_every_outcome() -> None:
     said = {name: does for names, does in ROWS for name in re.findall(r"`(\w+)`", names)}
 
     assert {one.value for one in Outcome} == {*said}
-    assert {one.value for one in ALWAYS_AGAIN} == {
-        name for name, does in said.items() if does == "made again"
-    }
 
 
-@pytest.mark.parametrize("outcome", MAY_BE_AGAIN)
-def test_the_reference_names_every_outcome_that_may_be_retried(outcome: str) -> None:
+def test_the_pages_name_the_outcomes_that_are_made_again_as_the_option_does(
+    pytester: pytest.Pytester,
+) -> None:
+    said = {name: does for names, does in ROWS for name in re.findall(r"`(\w+)`", names)}
     options = (DOCS / "reference" / "options.md").read_text(encoding="utf-8")
     (row,) = re.findall(r"^\| `--sop-resume .*$", options, re.MULTILINE)
 
-    assert f"`{outcome}`" in row
+    result = pytester.runpytest("--sop-domain=dangerous_goods", "--sop-resume=last,retry=what")
+
+    told = " ".join(result.errlines)
+    (may,) = re.findall(r"takes one or more of (\S+)", told)
+    (always,) = re.findall(r"(\w+(?:, \w+)*) are always made again", told)
+    assert {name for name, does in said.items() if does == "made again"} == {*always.split(", ")}
+    assert {one.value for one in Outcome} == {"correct", *always.split(", "), *may.split("+")}
+    assert not [name for name in may.split("+") if f"`{name}`" not in row]

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench import Outcome, Summary
-from pytest_sopbench._reports.notices import Progress, progress_line
 from tests.builders.pages import DOCS, write_late_returns
 
 PAGE = (DOCS / "how-to" / "run-many-at-once.md").read_text(encoding="utf-8")
@@ -43,15 +41,6 @@ def test_a_command_prints_what_the_page_shows(
 
 def test_the_page_has_an_example_of_everything() -> None:
     assert 6 == len(COMMANDS)
-
-
-def test_the_progress_line_looks_as_the_page_shows_it() -> None:
-    recorded = Summary(runs=90, outcomes={Outcome.CORRECT: 81, Outcome.WRONG: 9})
-    progress = Progress(
-        planned=200, done=100, recorded=recorded, in_flight=64, slowest=2.35, elapsed=50.0
-    )
-
-    assert f"\n{progress_line(progress)}\n" in PAGE
 
 
 def test_the_client_of_the_page_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:

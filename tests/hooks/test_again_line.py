@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._settings.table import NO, OWN, SAME, SPECS, TABLE
+from tests.builders.tables import TABLE, table
 
 GIVEN = {
     "sop_approver": "deny",
@@ -77,15 +77,15 @@ def pasted(pytester: pytest.Pytester, line: str, folder: Path) -> str:
 
 
 def test_each_row_says_whether_it_is_repeated_and_has_a_value_here() -> None:
-    assert {spec.again for spec in TABLE} == {SAME, OWN, NO}
-    assert {spec.name for spec in TABLE if spec.again != OWN} == {*GIVEN, *OF_A_SESSION}
+    assert {spec.again for spec in TABLE} == {table.SAME, table.OWN, table.NO}
+    assert {spec.name for spec in TABLE if spec.again != table.OWN} == {*GIVEN, *OF_A_SESSION}
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, id=name) for name in GIVEN])
 def test_what_decides_a_run_is_repeated_and_nothing_else_is(
     pytester: pytest.Pytester, lab: Path, name: str
 ) -> None:
-    spec, value = SPECS[name], GIVEN[name]
+    spec, value = table.SPECS[name], GIVEN[name]
     pytester.makefile(".toml", tasks="")
     ways = [[f"{spec.option}={value}"]] if spec.is_option else []
     ways += [["-o", f"{name}={value}"]] if spec.is_ini else []
@@ -97,7 +97,7 @@ def test_what_decides_a_run_is_repeated_and_nothing_else_is(
         plain = [f"--sop-domain={lab.name}::T_01", "--sop-agent=habits:wrong"]
         # A line break is written as a shell reads it, and shlex is none.
         same = [*plain, *words] if "\n" not in value else [*plain, "-o", again[-1]]
-        assert (same if spec.again == SAME else plain) == again
+        assert (same if spec.again == table.SAME else plain) == again
 
 
 def test_the_line_is_taken_by_a_shell_from_the_folder_where_it_was_printed(

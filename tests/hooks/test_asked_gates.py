@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.gates.conditions import GateSpec, why_unmeasurable
-from pytest_sopbench._loading.load import load_domain
-from tests.builders.lab import write_lab
+NEVER = "ERROR: *gate *: it can never hold: {}"
 
 
+def asked(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+    return pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right", *options)
+
+
+@pytest.mark.usefixtures("lab")
 @pytest.mark.parametrize(
     ("name", "why"),
     [
@@ -19,35 +23,53 @@ from tests.builders.lab import write_lab
         pytest.param("tier_score", "no answer is asked for as a JSON document", id="tier"),
         pytest.param("contract", "no run was held against a contract", id="contract"),
         pytest.param("grounded_tsr", "no rule requires a tool", id="grounded"),
-        pytest.param("field:grade", "", id="a field that is there"),
-        pytest.param("field:*", "", id="each field"),
-        pytest.param("tool_accuracy", "", id="what only the runs tell"),
-        pytest.param("tsr", "", id="what every run has"),
     ],
 )
-def test_a_domain_says_what_can_never_be_measured(tmp_path: Path, name: str, why: str) -> None:
-    domains = [load_domain(write_lab(tmp_path))]
+def test_a_domain_says_what_can_never_be_measured(
+    pytester: pytest.Pytester, name: str, why: str
+) -> None:
+    result = asked(pytester, f"--sop-gate={name}=0.5")
 
-    assert why == why_unmeasurable(GateSpec(name=name, value=0.5), domains)
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines([NEVER.format(why)])
 
 
-def test_a_domain_with_rules_is_held_against_them_unless_that_is_off(tmp_path: Path) -> None:
-    folder = write_lab(tmp_path)
-    metadata = json.loads((folder / "metadata.json").read_text())
+@pytest.mark.usefixtures("lab")
+def test_what_every_run_has_and_what_only_the_runs_tell_is_measured(
+    pytester: pytest.Pytester,
+) -> None:
+    names = ("field:grade", "field:*", "tool_accuracy", "tsr")
+
+    result = asked(pytester, *(f"--sop-gate={name}=0.5" for name in names))
+
+    assert pytest.ExitCode.OK == result.ret
+
+
+def test_a_domain_with_rules_is_held_against_them_unless_that_is_off(
+    pytester: pytest.Pytester, lab: Path
+) -> None:
+    metadata = json.loads((lab / "metadata.json").read_text())
     metadata["contract"] = {"rules": [{"id": "look", "requires": {"all_of": ["measure"]}}]}
-    (folder / "metadata.json").write_text(json.dumps(metadata))
-    domains = [load_domain(folder)]
+    (lab / "metadata.json").write_text(json.dumps(metadata))
 
-    gate = GateSpec(name="contract", value=0.5)
-    assert "" == why_unmeasurable(gate, domains)
-    assert why_unmeasurable(gate, domains, contract=False)
+    held = asked(pytester, "--sop-gate=contract=0.5")
+    off = asked(pytester, "--sop-gate=contract=0.5", "-osop_contract=off")
+
+    assert (pytest.ExitCode.OK, pytest.ExitCode.USAGE_ERROR) == (held.ret, off.ret)
 
 
-def test_another_domain_may_have_it_unless_the_gate_names_one(tmp_path: Path) -> None:
-    domains = [load_domain(write_lab(tmp_path, name)) for name in ("lab", "other")]
+@pytest.mark.usefixtures("lab")
+def test_a_gate_of_one_domain_is_measured_there(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path]
+) -> None:
+    make_domain("other")
 
-    assert why_unmeasurable(GateSpec(name="field:nope", value=0.5, domain="lab"), domains)
-    assert "" == why_unmeasurable(GateSpec(name="field:nope", value=0.5, domain="third"), domains)
+    named = asked(pytester, "--sop-domain=other", "--sop-gate=lab:field:nope=0.5")
+    absent = asked(pytester, "--sop-domain=other", "--sop-gate=third:field:nope=0.5")
+
+    assert pytest.ExitCode.USAGE_ERROR == named.ret
+    named.stderr.fnmatch_lines([NEVER.format("no output field has this name*")])
+    absent.stderr.no_fnmatch_line(NEVER.format("*"))
 
 
 def test_no_agent_is_run_for_a_gate_that_can_never_hold(

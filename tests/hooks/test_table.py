@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._settings.table import SPECS, TABLE, WAKING, OptionSpec
+from tests.builders.tables import TABLE, table
 
 
 def test_every_name_stands_once() -> None:
-    assert len(TABLE) == len(SPECS)
+    assert len(TABLE) == len(table.SPECS)
 
 
 def test_every_row_is_an_option_or_an_ini_value() -> None:
@@ -16,7 +16,7 @@ def test_every_row_is_an_option_or_an_ini_value() -> None:
 
 
 def test_every_option_wakes_the_plugin() -> None:
-    assert {spec.name for spec in TABLE if spec.is_option} == {*WAKING}
+    assert {spec.name for spec in TABLE if spec.is_option} == {*table.WAKING}
 
 
 def test_pytest_knows_every_row(pytester: pytest.Pytester) -> None:
@@ -29,7 +29,7 @@ def test_pytest_knows_every_row(pytester: pytest.Pytester) -> None:
 
 @pytest.mark.parametrize("spec", [pytest.param(one, id=one.name) for one in TABLE if one.is_option])
 def test_an_option_given_twice_is_collected_or_the_last_one_counts(
-    pytester: pytest.Pytester, spec: OptionSpec
+    pytester: pytest.Pytester, spec: table.OptionSpec
 ) -> None:
     config = pytester.parseconfig(f"{spec.option}=a", f"{spec.option}=b")
 

@@ -35,6 +35,7 @@ from pytest_sopbench._reports.notices import budget_lines
 from pytest_sopbench._reports.terminal.gate import entry_lines, gate_lines, not_evaluated_lines
 from pytest_sopbench._reports.terminal.summary import contract_lines as summary_lines
 from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
+from tests.builders.pages import DOCS, blocks
 
 
 def verdict(**more: str) -> GateVerdict:
@@ -115,13 +116,16 @@ def test_a_sum_is_written_as_the_summary_writes_it() -> None:
     assert line == "budget $0.0039 of $5.00 spent"
 
 
-def test_a_spent_budget_says_what_was_not_started() -> None:
-    lines = budget_lines(Budget(usd=5), Spending(usd=5.02, runs=9), seconds=1, not_started=62)
+def test_a_spent_budget_says_what_was_not_started_as_the_page_shows_it() -> None:
+    page = (DOCS / "how-to" / "repeat-and-resume.md").read_text(encoding="utf-8")
+
+    lines = [*budget_lines(Budget(usd=5), Spending(usd=5.02, runs=9), seconds=1, not_started=62)]
 
     assert (
         "budget $5.02 of $5.00 spent, 62 runs were not started, since the money was spent"
         == " ".join(line.strip() for line in lines)
     )
+    assert blocks(page, "text")[2].splitlines() == lines
 
 
 def test_both_can_be_spent() -> None:

@@ -34,6 +34,7 @@ from pytest_sopbench._reports.terminal.summary import (
     total_lines,
     trial_lines,
 )
+from tests.builders.pages import DOCS, blocks
 
 SUMMARY = Summary(
     runs=274,
@@ -574,11 +575,13 @@ HALF = Progress(
 AWAY = Summary(runs=90, outcomes={Outcome.CORRECT: 81, Outcome.UNAVAILABLE: 9})
 
 
-def test_a_line_says_where_the_session_stands() -> None:
-    assert (
-        "sop: 100 of 200 done, 64 in flight, TSR 90.0%, slowest 2.3 s, 50 s left"
-        == progress_line(HALF)
-    )
+def test_a_line_says_where_the_session_stands_as_the_page_shows_it() -> None:
+    page = (DOCS / "how-to" / "run-many-at-once.md").read_text(encoding="utf-8")
+
+    line = progress_line(HALF)
+
+    assert "sop: 100 of 200 done, 64 in flight, TSR 90.0%, slowest 2.3 s, 50 s left" == line
+    assert f"\n{line}\n" in page
 
 
 @pytest.mark.parametrize(
@@ -630,3 +633,22 @@ def test_no_line_is_wider_than_the_terminal(width: int, count: int) -> None:
     line = progress_line(replace(HALF, planned=count, slowest=float(count)), width)
 
     assert len(line) <= width
+
+
+def test_disagreeing_trials_look_as_the_page_on_trials_shows_them() -> None:
+    page = (DOCS / "how-to" / "repeat-and-resume.md").read_text(encoding="utf-8")
+    summary = Summary(
+        runs=600,
+        tasks=120,
+        outcomes={Outcome.CORRECT: 534, Outcome.WRONG: 66},
+        trials_by={(5, 5): 106, (5, 3): 1, (5, 1): 1, (5, 0): 12},
+        durations=(1.0,) * 600,
+    )
+    disagreeing = [
+        TaskTrials(domain="refunds", task=task, trials=5, correct=correct)
+        for task, correct in (("R-112", 3), ("R-104", 1))
+    ]
+
+    lines = [*domain_lines("refunds", "mypkg:agent", summary, disagreeing=disagreeing)]
+
+    assert blocks(page, "text")[1].splitlines() == lines[1:6]

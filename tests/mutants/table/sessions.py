@@ -274,7 +274,7 @@ MUTANTS = (
         "git_differences",
         "    if then.commit != now.commit:",
         "    if then.commit == now.commit and then is None:",
-        ("sessions/test_resume.py",),
+        ("sessions/test_git.py::test_other_code_is_told",),
         "Runs of another version of the agent are taken over unsaid.",
     ),
     Mutant(
