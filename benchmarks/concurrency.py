@@ -23,8 +23,8 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import FieldType, OutputField, Task
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._running.agents.caller import AgentCaller
-from pytest_sopbench._running.engine.engine import Engine
-from pytest_sopbench._running.queue import Job, Limits
+from pytest_sopbench._running.engine import Engine
+from pytest_sopbench._running.limits import Job, Limits
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 
 TASKS, SMALL_TASKS = 200, 192
@@ -98,7 +98,8 @@ def seconds(agent: Callable[..., object], latencies: Sequence[float], in_flight:
             open_toolbox=lambda: factory.open(task, max_calls=10, clock=time.perf_counter),
         )
 
-    engine: Engine[int] = Engine(in_flight, Limits(timeout=TIMEOUT_S), listener=times)
+    limits = Limits(timeout=TIMEOUT_S)
+    engine: Engine[int] = Engine(in_flight, limits, started=times.started, ended=times.ended)
     for current in range(len(latencies)):
         ahead = range(current + 1, min(len(latencies), current + 1 + 8 * in_flight))
         engine.ensure(current, ahead, job)

@@ -307,8 +307,8 @@ def test_async_code_runs_it_as_well(post: Any, scripted: Any, goods: Any) -> Non
     returned = asyncio.run(made)
 
     assert "approval denied after step 2 by deny: every approval is denied" == returned["error"]
-    assert [1, 0] == [call.overlaps for call in toolbox.calls]
-    assert [False] == [one.granted for one in toolbox.approvals]
+    assert [1, 0] == [call.overlaps for call in toolbox.log.calls]
+    assert [False] == [one.granted for one in toolbox.told.approvals]
 
 
 def test_an_sop_without_steps_is_refused_with_the_command_that_helps(

@@ -1,16 +1,18 @@
-"""What becomes of `os._exit` while a session runs, and after it."""
+"""What becomes of `os._exit` and of Ctrl-C while a session runs, and after it."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Generator
 from types import ModuleType
 from typing import Any, ClassVar
 
 import pytest
 
-from pytest_sopbench._hooks.process.exit_guard import ExitGuard
+from pytest_sopbench._hooks.process.exit_guard import Deferral, ExitGuard
 
 
 class LeftError(Exception):
@@ -184,3 +186,86 @@ def test_another_program_takes_the_place_of_no_session(standing: Standing) -> No
 
     allow()
     assert before is os.execv
+
+
+def press_ctrl_c() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_ctrl_c_comes_after_the_block_that_holds_it_back() -> None:
+    done: list[str] = []
+    deferral = Deferral()
+
+    def books() -> None:
+        with deferral:
+            press_ctrl_c()
+            done.append("entered")
+        done.append("after")
+
+    with deferral.installed(), pytest.raises(KeyboardInterrupt):
+        books()
+
+    assert ["entered"] == done
+
+
+def test_ctrl_c_outside_of_such_a_block_comes_at_once() -> None:
+    deferral = Deferral()
+
+    with deferral.installed(), pytest.raises(KeyboardInterrupt):
+        press_ctrl_c()
+
+
+def test_one_that_was_held_back_comes_once() -> None:
+    deferral = Deferral()
+
+    def impatient() -> None:
+        with deferral:
+            press_ctrl_c()
+            press_ctrl_c()
+
+    with deferral.installed():
+        with pytest.raises(KeyboardInterrupt):
+            impatient()
+        with deferral:
+            pass
+
+
+def test_the_handler_of_before_is_put_back() -> None:
+    before = signal.getsignal(signal.SIGINT)
+
+    with Deferral().installed():
+        assert before is not signal.getsignal(signal.SIGINT)
+
+    assert before is signal.getsignal(signal.SIGINT)
+
+
+def test_a_handler_that_somebody_else_has_set_stays() -> None:
+    before = signal.getsignal(signal.SIGINT)
+
+    with Deferral().installed():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    assert signal.SIG_IGN is signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_error_inside_is_raised_as_it_is() -> None:
+    deferral = Deferral()
+
+    with deferral.installed(), pytest.raises(ZeroDivisionError), deferral:
+        raise ZeroDivisionError
+
+
+def test_a_thread_that_gets_no_signals_goes_on_unguarded() -> None:
+    done: list[str] = []
+    deferral = Deferral()
+
+    def work() -> None:
+        with deferral.installed(), deferral:
+            done.append("worked")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+    assert ["worked"] == done

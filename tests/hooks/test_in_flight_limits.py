@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._running.engine import limits as time_used
+from pytest_sopbench._running import limits as time_used
 
 LAB = "--sop-domain=lab"
 

@@ -13,7 +13,7 @@ import pytest
 import pytest_sopbench._hooks.printing.progress
 from pytest_sopbench import Outcome, RunKey, RunRecord
 from pytest_sopbench._hooks.printing.progress import LIVE_SECONDS, LOG_SECONDS, ProgressHooks
-from pytest_sopbench._running.queue import EngineStatus
+from pytest_sopbench._running.limits import EngineStatus
 
 KEY = RunKey("lab", "T_01", 1, "a")
 RIGHT = RunRecord(domain="lab", task="T_01", outcome=Outcome.CORRECT, duration_s=2.0)

@@ -13,9 +13,8 @@ import pytest
 from pytest_sopbench import Domain, OutputField, Task, Trace
 from pytest_sopbench._core.model.task import FieldType, LookupTool, ToolSpec
 from pytest_sopbench._running.agents.caller import AgentCaller
-from pytest_sopbench._running.engine.engine import Engine
-from pytest_sopbench._running.engine.limits import Limit
-from pytest_sopbench._running.queue import Job, Limits
+from pytest_sopbench._running.engine import Engine
+from pytest_sopbench._running.limits import Job, Limit, Limits
 from pytest_sopbench._running.threads import Pulse, Timers
 from pytest_sopbench._running.tools.domain_code import load_manager_factory
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
@@ -127,6 +126,9 @@ class Flights:
         if "clock" in options:
             # Where a test moves the clock, it must not seem that the process stood still.
             options.setdefault("pulse", Pulse(clock=lambda: 0.0))
+        listener = options.pop("listener", None)
+        if listener is not None:
+            options |= {"started": listener.started, "ended": listener.ended}
         bounds = {name: options.pop(name) for name in list(options) if name in BOUNDS}
         engine: Engine[str] = Engine(limit, Limits(**bounds), **options)
         if "clock" in options:

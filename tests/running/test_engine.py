@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from pytest_sopbench import Trace
 from pytest_sopbench._core.judging.availability import is_unavailable
 from pytest_sopbench._core.model.trace import Ending
+from pytest_sopbench._running import engine as engines
 from pytest_sopbench._running import event_loop as awaiting
 from pytest_sopbench._running import threads as starting
 from pytest_sopbench._running import threads as workers
-from pytest_sopbench._running.engine import engine as engines
-from pytest_sopbench._running.engine.limits import Limit
+from pytest_sopbench._running.limits import Limit
 from pytest_sopbench.errors import ToolSpecError, Unavailable
 
 SOON = 60.0
@@ -168,7 +168,7 @@ def test_the_current_run_is_the_next_to_start(flights: Any) -> None:
 
     gate.entered.get(timeout=SOON)
     engine.ensure("d", ["e"], lambda key: flights.job(key, gate.agent(key)))
-    engine.urgent("a")
+    engine.ensure("a", [], flights.job)
     gate.opened.set()
     for key in "abcde":
         engine.wait(key)
@@ -582,7 +582,7 @@ def test_a_fault_while_a_run_is_concluded_reaches_the_one_who_waits(
 ) -> None:
     """Else a run for which memory runs out at its end would be waited for without end."""
     engine = flights.engine(2)
-    monkeypatch.setattr(engine, "_run_trace", raising(MemoryError()))
+    monkeypatch.setattr(engine._time, "trace", raising(MemoryError()))
     engine.submit(flights.job("a", lambda: "done"))
 
     with pytest.raises(MemoryError):
@@ -609,7 +609,7 @@ def test_a_run_that_its_thread_lets_go_of_is_an_error_and_keeps_no_other_from_it
     work = engine._work
 
     def give_up_on_first(worker: Any, flight: Any) -> None:
-        if flight.job.key == "a":
+        if flight.key == "a":
             raise MemoryError
         work(worker, flight)
 

@@ -14,9 +14,8 @@ import pytest
 from pytest_sopbench import Trace
 from pytest_sopbench._core.model.trace import GOES_ON, Ending, Usage
 from pytest_sopbench._running import threads as workers
-from pytest_sopbench._running.engine.limits import Limit
 from pytest_sopbench._running.event_loop import CancellableAwait, SharedLoop
-from pytest_sopbench._running.queue import Backoff
+from pytest_sopbench._running.limits import Backoff, Limit
 from pytest_sopbench._running.threads import OneShotEvent
 from pytest_sopbench.errors import ToolError, Unavailable
 

@@ -284,10 +284,10 @@ from pathlib import Path
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._running.agents.caller import AgentCaller
-from pytest_sopbench._running.engine import limits as time_used
-from pytest_sopbench._running.engine.engine import Engine
-from pytest_sopbench._running.queue import Limits
-from pytest_sopbench._running.queue import Job
+from pytest_sopbench._running import limits as time_used
+from pytest_sopbench._running.engine import Engine
+from pytest_sopbench._running.limits import Limits
+from pytest_sopbench._running.limits import Job
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 
 # No loop that is left here comes back; to wait longer for it is to let the others spin.

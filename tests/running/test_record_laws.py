@@ -36,7 +36,7 @@ def test_every_call_is_recorded_in_words_that_json_has(
     for name, arguments in calls:
         toolbox.tools.execute_tool(name, arguments)
 
-    recorded = toolbox.calls
+    recorded = toolbox.log.calls
     assert len(calls) == len(recorded)
     for call in recorded:
         said = json.dumps([call.name, call.arguments, call.result, call.error], allow_nan=False)

@@ -549,7 +549,7 @@ def test_arguments_of_any_length_are_a_bad_call(bench: Any) -> None:
     with pytest.raises(ToolError):
         toolbox.tools.call("send_letter", to=MUCH)
 
-    (call,) = toolbox.calls
+    (call,) = toolbox.log.calls
     assert f"[more than {TEXT_LIMIT:,} characters]" == call.arguments
     assert call.bad
 
@@ -560,7 +560,7 @@ def test_a_name_of_any_length_is_kept_in_a_line(bench: Any) -> None:
     with pytest.raises(ToolError):
         toolbox.tools.call(MUCH)
 
-    (call,) = toolbox.calls
+    (call,) = toolbox.log.calls
     assert call.name == f"{'x' * 1_000}... (100,000,000 characters)"
     assert [FindingKind.UNKNOWN_TOOL] == [one.kind for one in call.findings]
 
@@ -571,7 +571,7 @@ def test_a_result_that_is_too_long_is_a_failure_of_the_tool(bench: Any) -> None:
     with pytest.raises(ToolError, match="the tool returned more than 4,000,000 characters"):
         toolbox.tools.call("send_letter", to="a")
 
-    (call,) = toolbox.calls
+    (call,) = toolbox.log.calls
     assert (None, False) == (call.result, call.succeeded)
 
 

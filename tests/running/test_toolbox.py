@@ -39,7 +39,7 @@ def test_a_call_is_recorded_with_its_result_and_times(bench: Any) -> None:
 
     toolbox.tools.call("get_score", parcel_id="PX1")
 
-    (call,) = toolbox.calls
+    (call,) = toolbox.log.calls
     assert ("get_score", {"parcel_id": "PX1"}, {"score": 4}, None) == (
         call.name,
         call.arguments,
@@ -55,8 +55,8 @@ def test_a_failed_call_is_recorded_with_its_error(bench: Any) -> None:
     with pytest.raises(ToolError):
         toolbox.tools.call("get_score", parcel_id="PX2")
 
-    assert "no record with parcel_id = 'PX2'" == toolbox.calls[0].error
-    assert not toolbox.calls[0].succeeded
+    assert "no record with parcel_id = 'PX2'" == toolbox.log.calls[0].error
+    assert not toolbox.log.calls[0].succeeded
 
 
 def test_an_unknown_tool_is_recorded_and_the_nearest_is_named(bench: Any) -> None:
@@ -65,7 +65,7 @@ def test_an_unknown_tool_is_recorded_and_the_nearest_is_named(bench: Any) -> Non
     with pytest.raises(UnknownToolError, match="did you mean get_score"):
         toolbox.tools.call("getScore", parcel_id="PX1")
 
-    assert ["unknown_tool"] == [one.kind for one in toolbox.calls[0].findings]
+    assert ["unknown_tool"] == [one.kind for one in toolbox.log.calls[0].findings]
 
 
 def test_an_unknown_tool_like_no_other_is_answered_with_all_names(bench: Any) -> None:
@@ -83,8 +83,8 @@ def test_the_agent_cannot_rewrite_what_it_gave_or_got(bench: Any) -> None:
     got["parts"].append("later")
     again = toolbox.tools.call("get_score", parcel_id="PX1")
 
-    assert {"parcel_id": ["PX1"]} == toolbox.calls[0].arguments
-    assert {"parts": ["a", "b"]} == toolbox.calls[0].result
+    assert {"parcel_id": ["PX1"]} == toolbox.log.calls[0].arguments
+    assert {"parts": ["a", "b"]} == toolbox.log.calls[0].result
     assert {"parts": ["a", "b"]} == again
 
 
@@ -98,22 +98,22 @@ def test_no_run_can_change_the_row_of_another(bench: Any) -> None:
         got["parts"].clear()
 
     assert ["a", "b"] == task.results["parts"]
-    assert {"parts": ["a", "b"]} == toolbox.calls[0].result
+    assert {"parts": ["a", "b"]} == toolbox.log.calls[0].result
 
 
 def test_the_call_that_is_one_too_many_closes_the_toolbox(bench: Any) -> None:
     toolbox = bench.toolbox(max_calls=2)
     for _ in range(2):
         toolbox.tools.call("send_letter")
-    assert not toolbox.over_limit
+    assert not toolbox.log.over_limit
 
     for _ in range(3):
         with pytest.raises(ToolError, match="the limit of 2 tool calls is passed"):
             toolbox.tools.call("send_letter")
 
-    assert toolbox.over_limit
+    assert toolbox.log.over_limit
     assert [None, None, "the limit of 2 tool calls is passed: the run is over"] == [
-        call.error for call in toolbox.calls
+        call.error for call in toolbox.log.calls
     ]
 
 
@@ -128,8 +128,8 @@ def test_nothing_is_served_or_recorded_after_the_end(bench: Any) -> None:
     tools.report(usage={"input_tokens": 5}, messages=["late"])
     tools.record_approval("step", "Ada")
 
-    assert () == toolbox.calls == toolbox.messages == toolbox.approvals
-    assert Usage() == toolbox.consumed()
+    assert () == toolbox.log.calls == toolbox.told.messages == toolbox.told.approvals
+    assert Usage() == toolbox.told.consumed()
     assert ("get_score", "send_letter") == tools.names
 
 
@@ -154,7 +154,7 @@ class ParcelManager:
     manager.go_on.set()
     thread.join(60)
 
-    (call,) = toolbox.calls
+    (call,) = toolbox.log.calls
     assert "the call had not ended when the run did" == call.error
     assert call.result is None
 
@@ -183,8 +183,8 @@ def test_calls_from_many_threads_are_all_recorded(bench: Any) -> None:
     for thread in threads:
         thread.join()
 
-    assert 1_600 == len(toolbox.calls)
-    started = [call.started for call in toolbox.calls]
+    assert 1_600 == len(toolbox.log.calls)
+    started = [call.started for call in toolbox.log.calls]
     assert sorted(started) == started
 
 
@@ -202,8 +202,8 @@ def test_the_limit_holds_across_threads(bench: Any) -> None:
     for thread in threads:
         thread.join()
 
-    assert 50 == sum(call.succeeded for call in toolbox.calls)
-    assert 51 == len(toolbox.calls)
+    assert 50 == sum(call.succeeded for call in toolbox.log.calls)
+    assert 51 == len(toolbox.log.calls)
 
 
 @pytest.mark.parametrize("how", ["call", "execute_tool", "functions"])
@@ -223,7 +223,7 @@ def test_an_agent_that_never_stops_asking_is_ended(bench: Any, how: str) -> None
 
     with pytest.raises(RunOverError, match="the limit of 0 tool calls is passed"):
         ask()
-    assert 1 == len(toolbox.calls)
+    assert 1 == len(toolbox.log.calls)
 
 
 def test_what_cannot_be_encoded_is_escaped_and_noted(bench: Any) -> None:
@@ -232,8 +232,8 @@ def test_what_cannot_be_encoded_is_escaped_and_noted(bench: Any) -> None:
     toolbox.tools.call("get_score", parcel_id="PX1", label="\ud83d")
     toolbox.tools.execute_tool("\udc80", {})
 
-    assert {"parcel_id": "PX1", "label": "\\ud83d"} == toolbox.calls[0].arguments
-    assert "\\udc80" == toolbox.calls[1].name
+    assert {"parcel_id": "PX1", "label": "\\ud83d"} == toolbox.log.calls[0].arguments
+    assert "\\udc80" == toolbox.log.calls[1].name
     assert 1 == len(toolbox.notes)
 
 
@@ -244,8 +244,8 @@ def test_usage_is_added_up_and_messages_are_appended(bench: Any) -> None:
     toolbox.tools.report(usage=Usage(input_tokens=5, cost_usd=0.25), messages=["b", "c"])
     toolbox.tools.report(usage={"cost": 0.5, "input_tokens": float("nan")})
 
-    assert Usage(input_tokens=15, output_tokens=2, cost_usd=0.75) == toolbox.consumed()
-    assert ({"a": 1}, "b", "c") == toolbox.messages
+    assert Usage(input_tokens=15, output_tokens=2, cost_usd=0.75) == toolbox.told.consumed()
+    assert ({"a": 1}, "b", "c") == toolbox.told.messages
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_usage_that_cannot_be_read_stays_unknown(bench: Any, told: object) -> No
 
     toolbox.tools.report(usage=told)
 
-    assert Usage() == toolbox.consumed()
+    assert Usage() == toolbox.told.consumed()
 
 
 def test_the_model_of_a_report_may_stand_beside_its_usage(bench: Any) -> None:
@@ -270,7 +270,7 @@ def test_the_model_of_a_report_may_stand_beside_its_usage(bench: Any) -> None:
     toolbox.tools.report(usage={"input_tokens": 5, "model": "never"}, model="openai/a")
     toolbox.tools.report(model="openai/b")
 
-    assert Usage(input_tokens=5, model="openai/a, openai/b") == toolbox.consumed()
+    assert Usage(input_tokens=5, model="openai/a, openai/b") == toolbox.told.consumed()
 
 
 def test_endless_messages_are_cut(bench: Any) -> None:
@@ -278,7 +278,7 @@ def test_endless_messages_are_cut(bench: Any) -> None:
 
     toolbox.tools.report(messages=["m"] * 10_001)
 
-    assert 10_000 == len(toolbox.messages)
+    assert 10_000 == len(toolbox.told.messages)
     assert ("only the first 10,000 messages were kept",) == toolbox.notes
 
 
@@ -287,7 +287,7 @@ def test_approvals_are_kept_with_their_time(bench: Any) -> None:
 
     toolbox.tools.record_approval("release", by="Ada")
 
-    (approval,) = toolbox.approvals
+    (approval,) = toolbox.told.approvals
     assert ("release", "Ada", 1.0) == (approval.step, approval.by, approval.started)
 
 
@@ -320,7 +320,7 @@ def test_a_closed_toolbox_says_so_by_the_type_of_its_error(bench: Any) -> None:
 def findings(bench: Any, name: str = "get_score", /, **arguments: Any) -> list[tuple[str, str]]:
     toolbox = bench.toolbox(bench.lookup(result="ok"))
     toolbox.tools.execute_tool(name, arguments)
-    return [(one.kind.value, one.parameter) for one in toolbox.calls[0].findings]
+    return [(one.kind.value, one.parameter) for one in toolbox.log.calls[0].findings]
 
 
 def test_a_good_call_has_no_finding(bench: Any) -> None:
@@ -376,7 +376,7 @@ def test_a_spec_may_invite_further_parameters(bench: Any, more: dict[str, Any]) 
 
     toolbox.tools.call("t", xtra="1")
 
-    assert () == toolbox.calls[0].findings
+    assert () == toolbox.log.calls[0].findings
 
 
 def test_a_value_copied_from_the_inputs_is_not_the_agents_fault(bench: Any) -> None:
@@ -385,7 +385,7 @@ def test_a_value_copied_from_the_inputs_is_not_the_agents_fault(bench: Any) -> N
 
     toolbox.tools.call("get_score", parcel_id="17")
 
-    (call,) = toolbox.calls
+    (call,) = toolbox.log.calls
     assert FindingKind.INVALID_VALUE is call.findings[0].kind
     assert call.findings[0].copied
     assert not call.bad
@@ -398,7 +398,7 @@ def test_a_value_copied_from_an_earlier_result_is_not_the_agents_fault(bench: An
     toolbox.tools.call("get_score", parcel_id="PX1")
     toolbox.tools.call("get_score", parcel_id="broken id")
 
-    assert toolbox.calls[1].findings[0].copied
+    assert toolbox.log.calls[1].findings[0].copied
 
 
 def test_a_value_that_stands_nowhere_is_the_agents_own(bench: Any) -> None:
@@ -407,7 +407,7 @@ def test_a_value_that_stands_nowhere_is_the_agents_own(bench: Any) -> None:
     toolbox.tools.call("get_score", parcel_id="PX1")
     toolbox.tools.call("get_score", parcel_id="broken id")
 
-    assert toolbox.calls[1].bad
+    assert toolbox.log.calls[1].bad
 
 
 def test_a_text_that_spells_a_number_of_a_result_is_no_copy_of_it(bench: Any) -> None:
@@ -416,7 +416,7 @@ def test_a_text_that_spells_a_number_of_a_result_is_no_copy_of_it(bench: Any) ->
     toolbox.tools.call("get_score", parcel_id="PX1")
     toolbox.tools.call("get_score", parcel_id="17")
 
-    assert toolbox.calls[1].bad
+    assert toolbox.log.calls[1].bad
 
 
 def test_a_value_that_a_later_result_holds_is_not_copied(bench: Any) -> None:
@@ -424,7 +424,7 @@ def test_a_value_that_a_later_result_holds_is_not_copied(bench: Any) -> None:
 
     toolbox.tools.call("get_score", parcel_id="broken id")
 
-    assert toolbox.calls[0].bad
+    assert toolbox.log.calls[0].bad
 
 
 def test_what_only_a_failed_call_was_given_is_not_copied(bench: Any) -> None:
@@ -434,7 +434,7 @@ def test_what_only_a_failed_call_was_given_is_not_copied(bench: Any) -> None:
         with pytest.raises(ToolError):
             toolbox.tools.call("get_score", parcel_id="made up")
 
-    assert toolbox.calls[1].bad
+    assert toolbox.log.calls[1].bad
 
 
 def test_the_place_of_a_bad_value_inside_a_parameter_is_told(bench: Any) -> None:
@@ -453,7 +453,7 @@ def test_the_place_of_a_bad_value_inside_a_parameter_is_told(bench: Any) -> None
     toolbox.tools.call("send_letter", to=list(range(50)))
     toolbox.tools.call("send_letter")
 
-    nested, many, whole = (call.findings for call in toolbox.calls)
+    nested, many, whole = (call.findings for call in toolbox.log.calls)
     assert "parameter 'to'[1]: 1 is not of type" in nested[0].message
     assert 10 == len(many)
     assert [""] == [one.parameter for one in whole]
@@ -477,7 +477,7 @@ def test_arguments_that_are_no_object_are_always_refused(bench: Any) -> None:
     result = toolbox.tools.execute_tool("get_score", '{"parcel_id": "PX1"}')
 
     assert "arguments must be an object" in str(result["error"])
-    assert toolbox.calls[0].bad
+    assert toolbox.log.calls[0].bad
 
 
 @pytest.mark.parametrize(
@@ -517,7 +517,7 @@ class ParcelManager:
 
 
 def overlaps(toolbox: Any) -> list[int]:
-    return [call.overlaps for call in toolbox.calls]
+    return [call.overlaps for call in toolbox.log.calls]
 
 
 @pytest.fixture(params=["look-up", "code"])
@@ -534,7 +534,7 @@ def test_calls_that_are_gathered_overlap_however_fast_their_tools_are(toolbox: A
     asyncio.run(agent())
 
     assert [2, 1, 0] == overlaps(toolbox)
-    assert ["0", "1", "2"] == [call.arguments["to"] for call in toolbox.calls]
+    assert ["0", "1", "2"] == [call.arguments["to"] for call in toolbox.log.calls]
 
 
 def test_async_functions_that_are_gathered_overlap_too(toolbox: Any) -> None:
@@ -575,8 +575,8 @@ def test_a_call_that_follows_one_of_two_overlaps_the_other(toolbox: Any) -> None
     asyncio.run(agent())
 
     a, b, c = range(3)
-    assert stands_before(toolbox.calls, a, c)
-    assert not stands_before(toolbox.calls, a, b)
+    assert stands_before(toolbox.log.calls, a, c)
+    assert not stands_before(toolbox.log.calls, a, b)
 
 
 def test_calls_of_threads_overlap_where_one_waits_in_its_tool(bench: Any) -> None:
@@ -586,7 +586,7 @@ def test_calls_of_threads_overlap_where_one_waits_in_its_tool(bench: Any) -> Non
         first = pool.submit(toolbox.tools.call, "get_score", parcel_id="PX1")
         manager.entered.wait(60)
         second = pool.submit(toolbox.tools.call, "send_letter")
-        while len(toolbox.calls) < 2:
+        while len(toolbox.log.calls) < 2:
             threading.Event().wait(0.001)
         manager.go_on.set()
         first.result(60)
@@ -605,7 +605,7 @@ def test_a_call_in_flight_at_the_end_of_the_run_overlaps_all_that_came_after_it(
     toolbox.close()
 
     assert [2, 0, 0] == overlaps(toolbox)
-    assert not toolbox.calls[0].succeeded
+    assert not toolbox.log.calls[0].succeeded
 
 
 def test_a_call_that_was_given_up_before_its_tool_was_asked_is_never_made(bench: Any) -> None:
@@ -620,7 +620,7 @@ def test_a_call_that_was_given_up_before_its_tool_was_asked_is_never_made(bench:
 
     asyncio.run(agent())
 
-    assert [(GIVEN_UP, 0), (None, 0)] == [(call.error, call.overlaps) for call in toolbox.calls]
+    assert [(GIVEN_UP, 0), (None, 0)] == [(call.error, call.overlaps) for call in toolbox.log.calls]
 
 
 def test_a_call_that_was_given_up_at_work_ends_with_its_tool(bench: Any) -> None:
@@ -642,7 +642,7 @@ def test_a_call_that_was_given_up_at_work_ends_with_its_tool(bench: Any) -> None
             thread.join(60)
 
     assert [1, 0] == overlaps(toolbox)
-    assert "send_letter" == toolbox.calls[0].result
+    assert "send_letter" == toolbox.log.calls[0].result
 
 
 async def _unknown(tools: Any) -> None:
@@ -656,7 +656,7 @@ def test_an_approval_tells_how_many_calls_had_begun(bench: Any) -> None:
     toolbox.tools.call("send_letter")
     toolbox.tools.record_approval("late", by="Ada")
 
-    assert [0, 1] == [approval.calls for approval in toolbox.approvals]
+    assert [0, 1] == [approval.calls for approval in toolbox.told.approvals]
 
 
 @given(st.lists(st.integers(0, 3), max_size=12))
@@ -784,7 +784,7 @@ def ask(bench: Any) -> Callable[..., Any]:
         for one in approver:
             caller = caller.asking(one)
         decision = caller.call(bench.domain(), bench.task(), toolbox.tools)
-        return decision, toolbox.approvals
+        return decision, toolbox.told.approvals
 
     return asked
 

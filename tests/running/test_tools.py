@@ -49,7 +49,7 @@ def test_execute_tool_never_raises(bench: Any) -> None:
     ]
 
     assert [["error"]] * 4 == [list(result) for result in results]
-    assert 4 == len(toolbox.calls)
+    assert 4 == len(toolbox.log.calls)
 
 
 def test_a_parameter_may_have_any_name(bench: Any) -> None:
@@ -57,7 +57,7 @@ def test_a_parameter_may_have_any_name(bench: Any) -> None:
 
     toolbox.tools.call("send_letter", name="Ada", self="me", tool="x")
 
-    assert {"name": "Ada", "self": "me", "tool": "x"} == toolbox.calls[0].arguments
+    assert {"name": "Ada", "self": "me", "tool": "x"} == toolbox.log.calls[0].arguments
 
 
 def test_acall_returns_or_raises_as_call_does(bench: Any) -> None:
@@ -69,7 +69,7 @@ def test_acall_returns_or_raises_as_call_does(bench: Any) -> None:
         return await toolbox.tools.acall("get_score", parcel_id="PX1")
 
     assert {"score": 4} == asyncio.run(agent())
-    assert 2 == len(toolbox.calls)
+    assert 2 == len(toolbox.log.calls)
 
 
 def test_a_slow_tool_does_not_hold_up_the_loop(bench: Any) -> None:
@@ -116,7 +116,7 @@ class ParcelManager:
         if thread.name == "sopbench-thread":
             thread.join(60)
 
-    assert 1 == len(toolbox.calls)
+    assert 1 == len(toolbox.log.calls)
 
 
 def test_acall_works_without_asyncio(bench: Any) -> None:
@@ -171,7 +171,7 @@ def test_functions_take_values_by_position_and_by_name(bench: Any) -> None:
 
     assert [{"score": 4}] * 2 == results
     assert [{"parcel_id": "PX1"}, {"parcel_id": "PX1", "depth": 2}] == [
-        call.arguments for call in toolbox.calls
+        call.arguments for call in toolbox.log.calls
     ]
 
 
@@ -182,8 +182,8 @@ def test_a_bad_call_of_a_function_is_recorded_as_one(bench: Any) -> None:
     function(colour="red")
     function("PX1", "a", 1, "too many")
 
-    assert [True, True] == [call.bad for call in toolbox.calls]
-    assert "argument_4" in toolbox.calls[1].arguments
+    assert [True, True] == [call.bad for call in toolbox.log.calls]
+    assert "argument_4" in toolbox.log.calls[1].arguments
 
 
 def test_none_for_an_optional_parameter_means_that_it_was_not_given(bench: Any) -> None:
@@ -192,7 +192,7 @@ def test_none_for_an_optional_parameter_means_that_it_was_not_given(bench: Any) 
 
     function("PX1", label=None, depth=None)
 
-    assert {"parcel_id": "PX1"} == toolbox.calls[0].arguments
+    assert {"parcel_id": "PX1"} == toolbox.log.calls[0].arguments
 
 
 def test_none_is_passed_on_where_the_spec_takes_null(bench: Any) -> None:
@@ -208,7 +208,7 @@ def test_none_is_passed_on_where_the_spec_takes_null(bench: Any) -> None:
 
     toolbox.tools.functions()[0](to=None, cc=None, if_=None)
 
-    assert {"to": None, "cc": None, "if": None} == toolbox.calls[0].arguments
+    assert {"to": None, "cc": None, "if": None} == toolbox.log.calls[0].arguments
 
 
 def test_names_that_python_cannot_write_are_mapped_back(bench: Any) -> None:
@@ -229,8 +229,8 @@ def test_names_that_python_cannot_write_are_mapped_back(bench: Any) -> None:
     function(**dict.fromkeys(shown, "v"))
 
     assert ("final_status", "final_status_", "class_", "_2nd") == shown
-    assert dict.fromkeys(names, "v") == toolbox.calls[0].arguments
-    assert () == toolbox.calls[0].findings
+    assert dict.fromkeys(names, "v") == toolbox.log.calls[0].arguments
+    assert () == toolbox.log.calls[0].findings
 
 
 def test_a_tools_error_is_text_or_raised_as_asked(bench: Any) -> None:
@@ -603,8 +603,8 @@ def test_a_manager_cannot_rewrite_the_record(bench: Any) -> None:
     for _ in range(2):
         toolbox.tools.call("send_letter", to="Ada")
 
-    assert [{"to": "Ada"}] * 2 == [one.arguments for one in toolbox.calls]
-    assert ["send_letter"] == toolbox.calls[0].result
+    assert [{"to": "Ada"}] * 2 == [one.arguments for one in toolbox.log.calls]
+    assert ["send_letter"] == toolbox.log.calls[0].result
 
 
 @pytest.mark.parametrize(
@@ -625,9 +625,9 @@ def test_whatever_a_manager_raises_is_a_tool_error_on_record(
     with pytest.raises(ToolError) as caught:
         toolbox.tools.call("send_letter")
 
-    assert said == str(caught.value) == toolbox.calls[0].error
+    assert said == str(caught.value) == toolbox.log.calls[0].error
     assert caught.value.__cause__ is caught.value.__context__ is None
-    assert not toolbox.calls[0].bad
+    assert not toolbox.log.calls[0].bad
 
 
 def test_a_manager_may_raise_our_own_error(bench: Any) -> None:

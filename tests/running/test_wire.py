@@ -280,7 +280,7 @@ def test_a_request_that_breaks_off_is_no_call(bench: Any, eventually: Any) -> No
             connection.sendall(f"{head}Content-Length: 50\r\n\r\n".encode() + sent)
     eventually(lambda: all(map(le, held(), before)))
 
-    assert [] == [*box.calls]
+    assert [] == [*box.log.calls]
 
 
 def test_a_child_that_dies_is_a_crash_even_if_what_it_has_started_holds_its_output(
@@ -436,7 +436,7 @@ def call_score(connection: HTTPConnection, url: str, depth: int) -> None:
 
 
 def depths(box: Toolbox) -> list[Any]:
-    return [call.arguments["depth"] for call in box.calls]  # type: ignore[index,call-overload]
+    return [call.arguments["depth"] for call in box.log.calls]  # type: ignore[index,call-overload]
 
 
 MANY = {"http": 100, "lines": 100, "exec": 5}

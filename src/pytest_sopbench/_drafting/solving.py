@@ -122,7 +122,7 @@ def _solved(
     finally:
         box.close()
     trace = Trace(
-        ending=Ending.RETURNED, returned=read_returned(value), calls=box.calls, state=box.state
+        ending=Ending.RETURNED, returned=read_returned(value), calls=box.log.calls, state=box.state
     )
     verdict = judge(rules, task, trace)
     try:

@@ -180,10 +180,6 @@ class Agents:
         """
         _ = self.approver
 
-    def asking(self, agent: object, approver: Approver | None) -> AgentCaller:
-        """Return the way to call an agent whose runs ask this approver, or the session's own."""
-        return self.caller(agent).asking(approver or self.approver)
-
     def _record(self, name: str, prompt_hash: str, setup: Mapping[str, JsonValue]) -> None:
         recorded = self._sop.recorded
         if prompt_hash:

@@ -96,7 +96,7 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
         raise interrupt
     returned = None if problem else read_returned(value)
     close_coroutine(value)
-    if toolbox.over_limit:
+    if toolbox.log.over_limit:
         ending = Ending.OVER_LIMIT
     return _trace(toolbox, ending, returned, problem, notes=notes, duration=duration)
 
@@ -129,7 +129,7 @@ def interrupted_trace(
     if toolbox is None:
         return Trace(ending=Ending.TIMED_OUT, duration=duration, notes=tuple(notes))
     toolbox.close()
-    ending = Ending.OVER_LIMIT if toolbox.over_limit else Ending.TIMED_OUT
+    ending = Ending.OVER_LIMIT if toolbox.log.over_limit else Ending.TIMED_OUT
     return _trace(toolbox, ending, None, None, notes=notes, duration=duration)
 
 
@@ -149,10 +149,10 @@ def _trace(
         ending=ending,
         returned=returned if ending is Ending.RETURNED else None,
         problem=problem,
-        calls=toolbox.calls,
-        approvals=toolbox.approvals,
-        usage=toolbox.consumed(told.usage),
-        messages=toolbox.messages or told.messages,
+        calls=toolbox.log.calls,
+        approvals=toolbox.told.approvals,
+        usage=toolbox.told.consumed(told.usage),
+        messages=toolbox.told.messages or told.messages,
         output=toolbox.output.text,
         duration=duration,
         notes=tuple(dict.fromkeys((*toolbox.notes, *told.notes, *notes))),

@@ -235,13 +235,15 @@ class Timers:
         """Beat from now on; a second time changes nothing."""
         with self._lock:
             self._beats_at = min(self._beats_at, self._clock() + BEAT)
-            self._serve_in_thread()
+            if self._thread is None:
+                self._serve_in_thread()
 
     def at(self, when: float, action: Callable[[], None]) -> None:
         """Do `action` when the clock says `when`, or soon where that is past."""
         with self._lock:
             heappush(self._heap, (when, next(self._order), action))
-            self._serve_in_thread()
+            if self._thread is None:
+                self._serve_in_thread()
         self._wakes.put(None)
 
     @property
@@ -266,7 +268,7 @@ class Timers:
         self._wakes.put(None)
 
     def _serve_in_thread(self) -> None:
-        if self._thread is None and not self._stopped:
+        if not self._stopped:
             # Where the system gives no thread, the next call tries again; whoever starts a run
             # must not fail for that.
             with suppress(Exception):

@@ -24,8 +24,8 @@ MUTANTS = (
     Mutant(
         "runs/limit-is-swallowed",
         "run_task",
-        "    if toolbox.over_limit:\n",
-        "    if toolbox.over_limit and problem:\n",
+        "    if toolbox.log.over_limit:\n",
+        "    if toolbox.log.over_limit and problem:\n",
         ("running/test_runner.py",),
         "An agent that swallows the limit of calls has kept to it.",
     ),

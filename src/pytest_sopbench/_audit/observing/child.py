@@ -148,7 +148,7 @@ def _run_policy(domain: Domain, factory: ManagerFactory | None, book: Book) -> N
             answer, error = to_json_value(decide(_inputs(task), box.tools.call)), ""
         except BaseException as fault:  # noqa: BLE001 - a policy may raise anything
             answer, error = None, f"{type(fault).__name__}: {fault}"
-        calls = [_call(one) for one in box.calls]
+        calls = [_call(one) for one in box.log.calls]
         state = None if box.state is None else [asdict(one) for one in box.state]
         book.say(policy=position, answer=answer, error=error, calls=calls, state=state)
         box.close()

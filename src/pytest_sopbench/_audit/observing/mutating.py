@@ -453,7 +453,7 @@ class Suite:
         except BaseException as fault:  # noqa: BLE001 - a mutant may raise anything
             ending = Ending.RAISED
             problem = Problem(type=type(fault).__name__, message=str(fault)[:300])
-        if box.over_limit:
+        if box.log.over_limit:
             ending, returned = Ending.OVER_LIMIT, None
         state = box.state
         calls = _closed(box)
@@ -501,7 +501,7 @@ class Suite:
 
 
 def _closed(box: Toolbox) -> tuple[ToolCall, ...]:
-    calls = box.calls
+    calls = box.log.calls
     box.close()
     return calls
 

@@ -25,7 +25,7 @@ from pytest_sopbench._hooks.items.transport import (
     detach,
     mark_failed_by,
 )
-from pytest_sopbench._hooks.process.exit_guard import exited
+from pytest_sopbench._hooks.process.exit_guard import Deferral, exited
 from pytest_sopbench._hooks.runs.prefetch import ALIKE, Likeness
 from pytest_sopbench._hooks.runs.reportable import journal_folder, unreported_record
 from pytest_sopbench._hooks.runs.run_cache import Runs
@@ -35,7 +35,6 @@ from pytest_sopbench._hooks.session.session import SopSession, missing_runs, who
 from pytest_sopbench._reports.notices import RunAlarms
 from pytest_sopbench._reports.terminal.misses import LIMIT, MissGroups
 from pytest_sopbench._reports.text import counted
-from pytest_sopbench._running.observing.problem import Deferral
 from pytest_sopbench._sessions.journal import ReadJournal
 
 from .resume import Resumption
@@ -67,13 +66,9 @@ class EarlyAbort:
     def __init__(self, begun: Callable[[], int]) -> None:
         self._begun = begun
         self._likeness = Likeness()
-        # In the controller of xdist, the tests that began are what is known.
-        self._asked: dict[RunKey, None] = {}
+        # The runs whose tests have begun: in the controller of xdist, these are what is known.
+        self.asked: dict[RunKey, None] = {}
         self._fault = ""
-
-    def start(self, key: RunKey) -> None:
-        """Count a run whose test begins."""
-        self._asked[key] = None
 
     def watch(self, record: RunRecord) -> None:
         """Look at one more run, in the order in which they end."""
@@ -82,7 +77,7 @@ class EarlyAbort:
         self._likeness.watch(record)
         problem = record.problem
         if self._likeness.alike == ALIKE and problem is not None:
-            begun = counted(max(self._begun(), len(self._asked)), "run was", "runs were")
+            begun = counted(max(self._begun(), len(self.asked)), "run was", "runs were")
             away = AWAY_BY_TYPE.get(problem.type, AWAY)
             hint = f"\n{away}" if record.outcome is Outcome.UNAVAILABLE else ""
             self._fault = (
@@ -218,7 +213,7 @@ class SessionRecorder:
         if key is not None and key not in self._outcomes and self._sop.makes_runs:
             self._started[key] = None
             self.saving.start(key)
-            self._first_runs.start(key)
+            self._first_runs.asked[key] = None
 
     @pytest.hookimpl
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
@@ -360,7 +355,8 @@ class SessionRecorder:
             if self._tell_again is not None and not taken_over:
                 self._tell_again(record)
             return
-        self.resumption.watch(record, taken_over=taken_over)
+        if self.resumption.left is not None:
+            self.resumption.watch(record, taken_over=taken_over)
         self._outcomes[key] = record.outcome
         tally.add(record)
         self.saving.add(record, line or to_line(record), events)

@@ -61,7 +61,7 @@ class Resumption:
     def __init__(self, sop: SopSession) -> None:
         self._sop = sop
         self.taken = taken_over_of(sop)
-        self._left: Resumable | None = None
+        self.left: Resumable | None = None
         self._checked: set[str] = set()
         self._anyway: dict[str, None] = {}
         self._changed: set[RunKey] = set()
@@ -84,13 +84,13 @@ class Resumption:
             return
         try:
             self._resumed = ResumedSession(self._sop, options.session)
-            self._left = read_resumable(self._resumed.path, options.retry)
+            self.left = read_resumable(self._resumed.path, options.retry)
         except SessionFileError as error:
             msg = f"--sop-resume={options.session}: {error}\n{START_ANEW}"
             raise pytest.UsageError(msg) from None
-        self.taken.session = self._left.saved.path
-        self.taken.lines = {key: to_line(one) for key, one in self._left.finished.items()}
-        then = self._left.saved.header
+        self.taken.session = self.left.saved.path
+        self.taken.lines = {key: to_line(one) for key, one in self.left.finished.items()}
+        then = self.left.saved.header
         # What the resumed session had itself accepted is kept.
         self._anyway.update(dict.fromkeys(then.options.resumed_anyway))
         self._compare_headers(then)
@@ -107,10 +107,10 @@ class Resumption:
         self.check_plan()
 
     def pytest_report_header(self) -> list[str]:
-        if self._left is None:
+        if self.left is None:
             return []
         runs = counted(len(self.taken.lines), "finished run")
-        damage = [f"sop: {one}" for one in self._left.problems]
+        damage = [f"sop: {one}" for one in self.left.problems]
         return [f"sop: resumes {self._name}, which has {runs}", *damage]
 
     def check_plan(self) -> None:
@@ -120,21 +120,21 @@ class Resumption:
             pytest.UsageError: the runs are of something else, or some would be lost.
         """
         planned = self._sop.plan.planned
-        if self._left is None or not planned:
+        if self.left is None or not planned:
             return
-        self._compare_headers(self._left.saved.header)
+        self._compare_headers(self.left.saved.header)
         for name in dict.fromkeys(key.domain for key in planned):
             self._check_domain(self._sop.find_active(name))
         # Those of an agent that does not run here stay in their session, and are named.
         here = {key.agent for key in planned}
-        unplanned = [key for key in self._left.finished if key not in planned and key.agent in here]
+        unplanned = [key for key in self.left.finished if key not in planned and key.agent in here]
         if unplanned and self._is_last:
             runs = counted(len(unplanned), "finished run")
             self._refuse(
                 f"it has {runs} that this session does not plan ({some_names(unplanned)}), and "
                 "this session takes its place",
                 "select the same tasks, or resume it by its own name: "
-                f"--sop-resume={self._left.saved.path.stem}",
+                f"--sop-resume={self.left.saved.path.stem}",
             )
 
     def took(self, key: RunKey) -> bool:
@@ -147,7 +147,7 @@ class Resumption:
         Raises:
             SessionFileError: the disk did not take a log.
         """
-        if self._left is None:
+        if self.left is None:
             return ()
         keys = self._keys()
         if self.taken.session is not None:
@@ -169,25 +169,25 @@ class Resumption:
         """Count a run as it is entered."""
         if taken_over:
             self._took.add(record.key)
-        elif record.outcome is not Outcome.NOT_RUN and self._left is not None:
+        elif record.outcome is not Outcome.NOT_RUN and self.left is not None:
             key = record.key
-            self.retried += key in self._left.again
+            self.retried += key in self.left.again
             self.without_log += key in self.taken.lines and key not in self._changed
 
     def unasked(self) -> Iterator[tuple[RunRecord, str]]:
         """Yield the runs that may be taken over, for those whose items were never run."""
-        if self._left is not None:
+        if self.left is not None:
             for key, line in self.taken.lines.items():
-                yield self._left.finished[key], line
+                yield self.left.finished[key], line
 
     def summary_lines(self) -> Iterator[str]:
         """Say how much of this session was made before."""
-        if self._left is None:
+        if self.left is None:
             return
         retried = f" ({self.retried} retried)" if self.retried else ""
         runs = counted(len(self._sop.plan.planned), "run")
         yield f"resumed {len(self._took)} of {runs} from {self._name}{retried}"
-        yield from self._stayed_lines(self._left)
+        yield from self._stayed_lines(self.left)
         if self.without_log:
             again = counted(self.without_log, "run was", "runs were")
             yield f"note   {again} made again: no event log was kept, or not whole;"
@@ -258,7 +258,7 @@ class Resumption:
 
     def _check_domain(self, active: ActiveDomain) -> None:
         name = active.domain.name
-        then = self._left.saved.header.domains.get(name) if self._left is not None else None
+        then = self.left.saved.header.domains.get(name) if self.left is not None else None
         if then is None or name in self._checked:
             return
         self._checked.add(name)
@@ -274,7 +274,7 @@ class Resumption:
 
     def _changed_tasks(self, active: ActiveDomain) -> Iterator[RunKey]:
         places = {task: place for place, task in enumerate(active.domain.task_ids)}
-        for key, record in self._left.finished.items() if self._left is not None else ():
+        for key, record in self.left.finished.items() if self.left is not None else ():
             place = places.get(key.task) if key.domain == active.domain.name else None
             if place is not None and active.domain.tasks[place].hash != record.task_hash:
                 yield key
@@ -297,11 +297,11 @@ class Resumption:
 
     def _record(self, runs: int) -> None:
         """Have the header tell which sessions this one goes back to, the last one last."""
-        if self._left is None:
+        if self.left is None:
             return
-        then = self._left.saved.header
+        then = self.left.saved.header
         one: JsonValue = {
-            "session": self._left.saved.path.stem if self._is_last else self._name,
+            "session": self.left.saved.path.stem if self._is_last else self._name,
             "started": then.started,
             "runs": runs,
         }

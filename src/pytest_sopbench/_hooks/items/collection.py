@@ -17,6 +17,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_sopbench._core.hiding import harmless
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.code import (
     agent_of,
     agent_parameters,
@@ -116,7 +117,7 @@ def check_task(sop_run: Run) -> None:
     __tracebackhide__ = True
     if sop_run.breaches:
         raise ContractBroken(sop_run.explain())
-    if not sop_run.verdict.correct:
+    if sop_run.verdict.outcome is not Outcome.CORRECT:
         raise TaskFailed(sop_run.explain())
 
 
@@ -183,7 +184,7 @@ class SopItem(pytest.Function):
         return self.stash[REF]
 
     def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
-        ref = self.ref
+        ref = self.stash[REF]
         key = ref.key
         name = key.task if key.trial == 1 else f"{key.task}/t{key.trial}"
         label = self.config.stash[SESSION].label_of(key.agent)

@@ -20,6 +20,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from inspect import currentframe
+from operator import is_
 from threading import Event, Lock
 from types import FrameType
 from typing import Any, Final, TextIO, cast
@@ -85,13 +86,10 @@ class Outgoing:
         # Here, and not in a wrapper of its own: this one is around all others.
         report = yield
         self._clean(report)
-        report.user_properties[:] = [
+        for place, (name, value) in enumerate(report.user_properties):
             # Those that make a run this run stay as they are.
-            (name, self.text(str(value)))
-            if isinstance(value, str) and not name.startswith(OURS)
-            else (name, value)
-            for name, value in report.user_properties
-        ]
+            if isinstance(value, str) and not name.startswith(OURS):
+                report.user_properties[place] = (name, self.text(value))
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -335,6 +333,8 @@ class Breakage:
         self._open = KeptOpen(self.note)
         # Whether what runs in flight write is to stay out of the items that happen to run.
         self.are_routed = False
+        # The streams for which all that was done.
+        self._seen: Sequence[TextIO | None] = (None,) * 4
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
@@ -374,6 +374,11 @@ class Breakage:
 
     def keep_streams(self) -> None:
         """Keep the standard streams open that are there, and the output of runs apart."""
+        there = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
+        if all(map(is_, there, self._seen)):
+            # As nearly always: pytest puts the same ones back.
+            return
+        self._seen = there
         streams = {"stdout": sys.stdout, "stderr": sys.stderr}
         # What a fixture put there is closed by the fixture.
         of_pytest = {

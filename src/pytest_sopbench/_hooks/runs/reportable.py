@@ -84,7 +84,10 @@ def judged(sop: SopSession, ref: TaskRef, task: Task, trace: Trace | None) -> Ju
         disagreement=redaction.text(record.disagreement),
     )
     events = ""
-    if seen is not None and _is_wanted(sop, verdict):
+    logs = sop.options.traces
+    if logs == "failed" and verdict.outcome is Outcome.CORRECT:
+        logs = "all" if verdict.rules and any(one.broken for one in verdict.rules) else "none"
+    if seen is not None and logs != "none":
         record = replace(record, trace=trace_name(ref.key))
         events = event_log(ref.key, active.rules, seen, told, redaction)
     return JudgedRun(
@@ -104,14 +107,12 @@ def comparing(
     task: Task,
     beside: Callable[[], AbstractContextManager[None]],
     capture: Capture,
-) -> Callable[[Trace], Trace] | None:
-    """Return what asks the comparers of a domain about a run, or `None` where it has none.
+) -> Callable[[Trace], Trace]:
+    """Return what asks the comparers of a domain about a run.
 
     `beside` is entered around them: what they send is no traffic of the agent.
     """
     comparers, rules = ref.domain.comparers, ref.domain.rules
-    if not comparers.by_field:
-        return None
     mask = sop.options.redaction.text
 
     def compare(trace: Trace) -> Trace:
@@ -137,13 +138,6 @@ def unreported_record(sop: SopSession, key: RunKey, trace: Trace | None) -> RunR
     verdict = judge(active.rules, task, trace)
     record = record_of(active.rules, task, trace, verdict, trial=key.trial, agent=key.agent)
     return sop.options.redaction.of(active.domain.private_columns).record(record)
-
-
-def _is_wanted(sop: SopSession, verdict: Verdict) -> bool:
-    if sop.options.traces == "failed":
-        is_wrong = verdict.outcome is not Outcome.CORRECT
-        return is_wrong or (bool(verdict.rules) and any(rule.broken for rule in verdict.rules))
-    return sop.options.traces == "all"
 
 
 # Where the journals of a session lie, for the process that keeps the books.

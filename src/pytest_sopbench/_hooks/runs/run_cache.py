@@ -28,10 +28,10 @@ from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef, import_limit, pace_of
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
 from pytest_sopbench._hooks.session.variants import VARIANT
-from pytest_sopbench._running.engine.engine import Engine
+from pytest_sopbench._running.engine import Engine
+from pytest_sopbench._running.limits import EngineStatus, Job, Limits
 from pytest_sopbench._running.observing.capture import Capture, show_from_now_on
 from pytest_sopbench._running.observing.problem import standing_watch
-from pytest_sopbench._running.queue import EngineStatus, Job, Limits
 from pytest_sopbench._running.tools.domain_code import ManagerFactory
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench._settings.readers import GivenAgent
@@ -66,7 +66,7 @@ def asks_for_run(item: pytest.Item) -> bool:
     return "sop_run" in getattr(item, "fixturenames", ())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class RunJob(Job[RunKey]):
     """A job of the engine, with what a test asked for; without an `approver`, the session's own."""
 
@@ -183,7 +183,6 @@ class Runs:
         wrapper = run_wrapper(self._sop.config)
         return RunJob(
             key=key,
-            caller=self.agents.asking(agent, approver),
             domain=ref.domain.domain,
             task=task,
             open_toolbox=self.toolbox(ref.domain, task, key.trial),
@@ -191,10 +190,15 @@ class Runs:
             timed_out=self._is_timed_out,
             alone=self._journal is not None and self._journal.is_suspect(key),
             wrap=partial(wrapper, key) if wrapper else None,
-            compare=comparing(self._sop, ref, task, beside, capture),
+            compare=(
+                comparing(self._sop, ref, task, beside, capture)
+                if ref.domain.comparers.by_field
+                else None
+            ),
             ref=ref,
             agent=agent,
             approver=approver,
+            caller=self.agents.caller(agent).asking(approver or self.agents.approver),
         )
 
     def _is_unavailable(self, key: RunKey, error: BaseException) -> bool:
@@ -269,7 +273,8 @@ class Runs:
             self._engine = Engine(
                 self.pace.limit,
                 Limits(timeout=self.pace.timeout, retries=retries),
-                listener=self,
+                started=None if self._journal is None else self.started,
+                ended=self.ended,
             )
             stack.callback(self._engine.stop)
             apart = standing_watch() if self.pace.direct else output_apart(self._sop.config)
@@ -344,38 +349,35 @@ class Runs:
         self._foreseen.discard(key)
         job = self._jobs.get(key)
         if job is None:
-            if (done := self._ended.pop(key, None) or self._left(ref, task)) is not None:
+            done = self._ended.pop(key, None) or self._left(ref, task)
+            if done is not None:
                 return done
             job = self._jobs[key] = self._job(ref, task, agent, approver)
         if self.pace.limit.highest > 1:
             load_lazy_parts(self._loaded)
-        engine.ensure(key, self._ahead(job, item), self._jobs.__getitem__)
         trace = self._wait(engine, job, item)
         if trace is None and self._is_held_back:
             # Held back while its test was waiting already: it is made all the same.
             with self._holding:
-                self._jobs[key] = job
-            engine.ensure(key, (), self._jobs.__getitem__)
+                job = self._jobs[key] = replace(job)
             trace = self._wait(engine, job, item)
         if trace is None:
             # Whoever ended the waiting did so before the run could begin.
             return judged(self._sop, ref, task, None)
-        engine.forget(key)
         del self._jobs[key]
         return self._ended.pop(key)
 
     def _left(self, ref: TaskRef, task: Task) -> JudgedRun | None:
         """Return a run that an earlier session finished, or that a dead worker has left."""
-        if (taken := self._taken.find(ref, task)) is not None or self._journal is None:
+        taken = self._taken.find(ref, task) if self._taken.lines else None
+        if taken is not None or self._journal is None:
             return taken
         left = self._journal.left(ref.key)
         return None if left is None else replace(judged(self._sop, ref, task, left), inherited=True)
 
-    def _ahead(self, job: RunJob, item: pytest.Item) -> Iterator[RunKey]:
+    def _ahead(self, queue: ItemQueue, job: RunJob, item: pytest.Item) -> Iterator[RunKey]:
         """Yield the keys of runs that may be begun now, as many as the look-ahead has room for."""
-        if self._upcoming is None:
-            return
-        following = self._upcoming.after(item)
+        following = queue.after(item)
         while len(self._foreseen) < self.pace.ahead and not self._is_held_back:
             other = next(following, None) if self.starts.are_open else None
             if other is None:
@@ -404,20 +406,29 @@ class Runs:
         )
 
     def _wait(self, engine: Engine[RunKey], job: RunJob, item: pytest.Item) -> Trace | None:
+        """Have the engine make a run next, and return what came of it, which it then forgets."""
+        key, queue = job.key, self._upcoming
+
         def look() -> None:
-            # A worker is sent items while it waits, and their runs have room beside this one.
-            with self._holding:
-                for upcoming in self._ahead(job, item):
-                    engine.submit(self._jobs[upcoming])
+            if queue is not None:
+                # A worker is sent items while it waits, and their runs have room beside this one.
+                with self._holding:
+                    for upcoming in self._ahead(queue, job, item):
+                        engine.submit(self._jobs[upcoming])
             for one in self._looks:
                 one()
 
+        ahead = () if queue is None else self._ahead(queue, job, item)
+        engine.ensure(key, ahead, self._jobs.__getitem__)
         try:
-            trace = engine.wait(job.key, look)
+            trace = engine.wait(key, look)
         except BaseException as error:
             if not self._is_timed_out(error):
                 raise
-            return engine.abandon(job.key, CUT_BY_PLUGIN)
+            trace = engine.abandon(key, CUT_BY_PLUGIN)
+            engine.forget(key)
+            return trace
+        engine.forget(key)
         look()
         return trace
 

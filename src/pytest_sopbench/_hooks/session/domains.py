@@ -31,8 +31,8 @@ from pytest_sopbench._loading.finding import FoundDomain
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.strong import read_strong_sample
 from pytest_sopbench._running.comparing import SOURCES, Comparer, Comparers, Place, find_comparers
-from pytest_sopbench._running.engine.limits import HIGHEST, START, Limit
 from pytest_sopbench._running.importing import ImportLimit, SlowImportError
+from pytest_sopbench._running.limits import HIGHEST, START, Limit
 from pytest_sopbench._settings.readers import Sample
 from pytest_sopbench.errors import ComparerError
 

@@ -195,6 +195,7 @@ class SopSession:
         # The run whose failure has shown a traceback, by the type and the frames.
         self.tracebacks: dict[tuple[str, ...], RunKey] = {}
         self._active: dict[str, ActiveDomain] = {}
+        self._labels: dict[str, str | None] = {}
 
     @cached_property
     def where(self) -> SearchPaths:
@@ -233,7 +234,7 @@ class SopSession:
         """What runs of the session's agents are filed under, known before anything is collected."""
         return tuple(one.name for one in self.options.agents) or ("sop_agent",)
 
-    @property
+    @cached_property
     def has_agents(self) -> bool:
         """Whether the options name several agents, so that each task is run by each of them."""
         return len(self.agents) > 1
@@ -250,7 +251,9 @@ class SopSession:
 
     def label_of(self, agent: str) -> str | None:
         """Return what stands for an agent in the id of an item; `None` where nothing does."""
-        return self.labels.get(agent, parameter_of(agent))
+        if agent not in self._labels:
+            self._labels[agent] = self.labels.get(agent, parameter_of(agent))
+        return self._labels[agent]
 
     def has_at_hand(self, agent: str, current: str) -> bool:
         """Tell whether an agent is known while another one runs; a fixture may have to make it."""

@@ -142,7 +142,7 @@ def _fitting(text: str, notes: list[str] | None) -> str:
     return f"{text[:half]}\n[...]\n{text[-half:]}"
 
 
-# Tell a Ctrl-C of the user from a `KeyboardInterrupt` that an agent raised, or hold it back.
+# Tell a Ctrl-C of the user from a `KeyboardInterrupt` that an agent raised.
 #
 # Both are the same exception. Only the signal differs, so while a run is in the main thread (the
 # only one that signals reach) the handler of SIGINT is asked to note that it was called. In other
@@ -202,60 +202,18 @@ def standing_watch() -> Generator[None, None, None]:
             _standing = before
 
 
+_UNSEEN: Final = nullcontext(Interrupts())
+"""For all other threads: no signal reaches them."""
+
+
 def watched_interrupts() -> AbstractContextManager[Interrupts]:
     """Note SIGINT while it is handled as before; the handler is put back at the end."""
     if threading.current_thread() is not threading.main_thread():
-        return nullcontext(Interrupts())
+        return _UNSEEN
     if _standing is not None and _standing.is_watching:
         _standing.seen = False
         return nullcontext(_standing)
     return Interrupts().watching()
-
-
-class Deferral:
-    """Can hold a Ctrl-C back until the end of what must not be left half done.
-
-    The handler is exchanged once, since exchanging it costs more than what it guards.
-    """
-
-    def __init__(self) -> None:
-        self._before: Callable[[int, FrameType | None], Any] | None = None
-        self._holding = False
-        self._held: list[FrameType | None] = []
-
-    @contextmanager
-    def installed(self) -> Generator[None, None, None]:
-        """Take Ctrl-C over, where this is the thread that it reaches."""
-        before = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or not callable(before):
-            yield
-            return
-        self._before = before
-        signal.signal(signal.SIGINT, self._handle)
-        try:
-            yield
-        finally:
-            if signal.getsignal(signal.SIGINT) == self._handle:
-                signal.signal(signal.SIGINT, before)
-
-    def __enter__(self) -> None:
-        """Let a Ctrl-C come when the block is over."""
-        self._holding = True
-
-    def __exit__(self, *_: object) -> None:
-        self._holding = False
-        if self._held:
-            frame = self._held.pop()
-            self._held.clear()
-            self._handle(int(signal.SIGINT), frame)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        # pytest says where the user has interrupted, which is not here.
-        __tracebackhide__ = True
-        if self._holding:
-            self._held.append(frame)
-        elif self._before is not None:
-            self._before(number, frame)
 
 
 # Read from an exception for how long its provider asks to be left alone.

@@ -277,7 +277,7 @@ class CallLog:
         """Return the calls in the order in which they stand, and how far each of them reaches."""
         order = [*self._entries]
         reach = {one.number: one.reach(len(order)) for one in order}
-        for together in _asked_together(order):
+        for together in _asked_together(order) if self._replies is not None else ():
             places = sorted(one.number for one in together)
             for place, one in zip(places, together, strict=True):
                 order[place] = one
@@ -346,7 +346,7 @@ class ReportedUsage:
         self._messages: list[JsonValue] = []
         self._approvals: list[Approval] = []
         self._prices = prices
-        self._reckoning = Reckoning(prices)
+        self._reckoning: Reckoning | None = None
         self._usage = UNKNOWN_USAGE
 
     def consumed(self, returned: Usage) -> Usage:
@@ -356,8 +356,11 @@ class ReportedUsage:
             returned: what was told by what the agent returned; it counts where no report told it.
         """
         with self._lock:
-            told, reckoning = fill_unknown(self._usage, returned), self._reckoning
-        if not reckoning.has_reports and told is not UNKNOWN_USAGE:
+            reported, reckoning = self._usage, self._reckoning
+        if reported is UNKNOWN_USAGE is returned:
+            return returned
+        told = fill_unknown(reported, returned)
+        if reckoning is None or not reckoning.has_reports:
             reckoning = Reckoning(self._prices)
             reckoning.add(told)
         return reckoning.priced(told)
@@ -371,6 +374,8 @@ class ReportedUsage:
             if self._closed:
                 return
             self._usage = add_usage(self._usage, read)
+            if self._reckoning is None:
+                self._reckoning = Reckoning(self._prices)
             self._reckoning.add(read, server)
             self._messages += said if isinstance(said, list) else [said]
             # A note is a line of reports, so an agent may not fill them.

@@ -16,13 +16,9 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding import masking, ready_to_cut
 from pytest_sopbench._core.model.task import Task, ToolSpec
 from pytest_sopbench._core.model.trace import (
-    UNKNOWN_USAGE,
-    Approval,
     Finding,
     FindingKind,
     Problem,
-    ToolCall,
-    Usage,
 )
 from pytest_sopbench._core.model.usage import Prices
 from pytest_sopbench._core.model.world import StateChange
@@ -89,20 +85,21 @@ class Toolbox:
         self._domain = domain
         self.trial: Final = trial
         self._checks = checks
-        # A copy, so that no tool can change the row of another run.
-        row = cast("Mapping[str, JsonValue]", to_json_value({**task.inputs, **task.results}))
-        # Records stand beside the columns; what is served of them is copied then, since a table
-        # may be long, and shared by all tasks.
-        self._row: Mapping[str, JsonValue] | None = {**row, **task.tables}
-        self._inputs: Mapping[str, JsonValue] = {name: row[name] for name in task.inputs}
+        # Records stand beside the columns. What is served of them is copied then, so that no tool
+        # can change the row of another run: a table may be long, and shared by all tasks.
+        self._row: Mapping[str, JsonValue] | None = {**task.inputs, **task.results, **task.tables}
+        self._inputs: Mapping[str, JsonValue] = task.inputs
         self._manager = manager
         # Managers are written for one caller, and agents call tools in parallel.
         self._one_at_a_time = Lock()
         self._mask = output.mask
         self._notes: list[str] = []
-        self._told = ReportedUsage(log, self._notes, prices)
-        self._away: Problem | None = None
+        self.away: Problem | None = None
+        """Why a tool could not be reached: whatever the agent made of that, no answer counts."""
         self.log: Final = log
+        """Every call so far, in the order in which they began."""
+        self.told: Final = ReportedUsage(log, self._notes, prices)
+        """What the agent told of its run."""
         self.output: Final = output
         """Where the run's stdout and stderr go."""
 
@@ -114,27 +111,9 @@ class Toolbox:
         return make_tools(self)
 
     @property
-    def calls(self) -> tuple[ToolCall, ...]:
-        """Every call so far, in the order in which they began."""
-        return self.log.calls
-
-    @property
-    def approvals(self) -> tuple[Approval, ...]:
-        return self._told.approvals
-
-    @property
-    def messages(self) -> tuple[JsonValue, ...]:
-        return self._told.messages
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What was changed so that it could be recorded."""
         return tuple(self._notes)
-
-    @property
-    def over_limit(self) -> bool:
-        """Whether the agent has asked for one call too many, swallowed or not."""
-        return self.log.over_limit
 
     @property
     def state(self) -> tuple[StateChange, ...] | None:
@@ -144,19 +123,10 @@ class Toolbox:
         steps = self.log.steps
         return tuple(replace(one, step=steps[number]) for number, one in [*self._changes])
 
-    @property
-    def away(self) -> Problem | None:
-        """Why a tool could not be reached: whatever the agent made of that, no answer counts."""
-        return self._away
-
-    def consumed(self, returned: Usage = UNKNOWN_USAGE) -> Usage:
-        """Return what the run consumed; `returned` fills in what no report has told."""
-        return self._told.consumed(returned)
-
     def close(self) -> None:
         """End the run: nothing is served or recorded after it, and the row is let go."""
         self.log.close()
-        self._told.close()
+        self.told.close()
         self._row = None
         self._inputs = {}
         manager, self._manager = self._manager, None
@@ -181,72 +151,75 @@ class Toolbox:
 
     def serve(self, name: str, arguments: object) -> Served:
         """Make a call from its begin to its end."""
-        call = self.begin(name, arguments)
-        if not isinstance(call, OpenCall):
-            return None, call
-        served = self.answer(call)
+        with masking(self._mask):
+            call = self._begun(name, arguments)
+            if not isinstance(call, OpenCall):
+                return None, call
+            served = self._answered(call)
         self.log.end(call)
         return served
 
+    # An agent's own threads do not have the context of the run, so each door has its mask.
+
     def begin(self, name: str, arguments: object) -> OpenCall | ToolError | RunOverError:
         """Record that a call begins, or return why it must not."""
-        # An agent's own threads do not have the context of the run.
         with masking(self._mask):
-            said = to_json_value(name, self._notes)
-            name = said if isinstance(said, str) else repr(said)
-            if len(name) > NAME_KEPT:
-                name = f"{ready_to_cut(name)[:NAME_KEPT]}... ({len(name):,} characters)"
-            given = to_json_value(arguments, self._notes)
-            if is_too_long(given):
-                # It is recorded as the bad call that it is: no tool takes a text for arguments.
-                given = f"[more than {TEXT_LIMIT:,} characters]"
-            try:
-                return self.log.begin(name, given)
-            except (ToolError, RunOverError) as error:
-                return _bare(error)
+            return self._begun(name, arguments)
 
     def answer(self, call: OpenCall) -> Served:
         """Check and answer a call that has begun; an error comes back as a value."""
-        if not self.log.ask(call):
-            return None, ToolError(GIVEN_UP)
         with masking(self._mask):
-            try:
-                call.findings = self._findings(call.name, call.arguments)
-                self._refuse(call)
-                result = self._answer(call)
-            except Unavailable as error:
-                self._away = self._away or problem_of(error)
-                told = f"the tool cannot be reached: {escape_surrogates(str(error), self._notes)}"
-                self.log.answer(call, error=told)
-                return None, ToolError(told)
-            except ToolError as error:
-                self.log.answer(call, error=escape_surrogates(str(error), self._notes))
-                return None, _bare(error)
-            self.log.answer(call, result=result)
-            return to_json_value(result), None
+            return self._answered(call)
 
     def report(self, usage: object, messages: object, notes: object, model: object) -> None:
         with masking(self._mask):
-            self._told.report(usage, messages, notes, model)
+            self.told.report(usage, messages, notes, model)
 
     def record_approval(self, step: str, by: str, granted: bool, reason: str) -> None:
         with masking(self._mask):
-            self._told.approve(step, by, granted=granted, reason=reason)
+            self.told.approve(step, by, granted=granted, reason=reason)
 
-    def _findings(self, name: str, given: JsonValue) -> tuple[Finding, ...]:
-        check = self._checks.get(name)
-        if check is not None:
-            return check.findings(given, self._copied)
-        return (
-            Finding(
-                kind=FindingKind.UNKNOWN_TOOL, parameter="", message=f"there is no tool {name!r}"
-            ),
-        )
+    def _begun(self, name: str, arguments: object) -> OpenCall | ToolError | RunOverError:
+        said = to_json_value(name, self._notes)
+        name = said if isinstance(said, str) else repr(said)
+        if len(name) > NAME_KEPT:
+            name = f"{ready_to_cut(name)[:NAME_KEPT]}... ({len(name):,} characters)"
+        given = to_json_value(arguments, self._notes)
+        if is_too_long(given):
+            # It is recorded as the bad call that it is: no tool takes a text for arguments.
+            given = f"[more than {TEXT_LIMIT:,} characters]"
+        try:
+            return self.log.begin(name, given)
+        except (ToolError, RunOverError) as error:
+            return _bare(error)
+
+    def _answered(self, call: OpenCall) -> Served:
+        if not self.log.ask(call):
+            return None, ToolError(GIVEN_UP)
+        try:
+            self._refuse(call)
+            result = self._answer(call)
+        except Unavailable as error:
+            self.away = self.away or problem_of(error)
+            told = f"the tool cannot be reached: {escape_surrogates(str(error), self._notes)}"
+            self.log.answer(call, error=told)
+            return None, ToolError(told)
+        except ToolError as error:
+            self.log.answer(call, error=escape_surrogates(str(error), self._notes))
+            return None, _bare(error)
+        # The agent's own: what it does to its value must not change the record.
+        value = to_json_value(result)
+        self.log.answer(call, result=result)
+        return value, None
 
     def _refuse(self, call: OpenCall) -> None:
-        if call.name not in self._checks:
+        """Find out what is wrong with a call, and refuse it where that is asked for."""
+        check = self._checks.get(call.name)
+        if check is None:
             msg = f"there is no tool {call.name!r}"
+            call.findings = (Finding(kind=FindingKind.UNKNOWN_TOOL, parameter="", message=msg),)
             raise UnknownToolError(msg, hint=self._nearest(call))
+        call.findings = check.findings(call.arguments, self._copied)
         rejected = self._domain.reject_bad_arguments or not isinstance(call.arguments, dict)
         if rejected and call.findings:
             msg = "; ".join(one.message for one in call.findings)

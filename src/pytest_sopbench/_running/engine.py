@@ -32,21 +32,19 @@ from typing import Final, Generic
 from pytest_sopbench._core.model.trace import GOES_ON, Ending, Trace
 from pytest_sopbench._core.model.usage import add_usage
 from pytest_sopbench._running.event_loop import GRACE, CancellableAwait, SharedLoop, run_blocking
-from pytest_sopbench._running.observing.capture import Capture
-from pytest_sopbench._running.observing.problem import problem_of, retry_after
-from pytest_sopbench._running.queue import (
+from pytest_sopbench._running.limits import (
     EngineStatus,
     Job,
     K,
+    Limit,
     Limits,
-    Listener,
-    PendingRun,
     State,
+    TimeUsed,
 )
+from pytest_sopbench._running.observing.capture import Capture
+from pytest_sopbench._running.observing.problem import problem_of, retry_after
 from pytest_sopbench._running.runner import interrupted_trace, run_task
 from pytest_sopbench._running.threads import Clock, Pulse, RunThread, ThreadPool, Timers
-
-from .limits import Limit, TimeUsed
 
 LOOKS: Final = 10
 """Looks in a row at which no thread is at a run before it is given up; a run begins in none."""
@@ -67,7 +65,11 @@ class Engine(Generic[K]):
         limits: what else bounds a run.
         clock: seconds; it is the one of all limits.
         pulse: tells for how long the process stood still, which no limit counts.
-        listener: is told of starts and ends.
+        started: is called as a run starts, before its agent is called; once, however often it is
+            made again.
+        ended: is called as a run has ended, before anyone who waits for it goes on.
+
+    Both are called in whichever thread that happens, and what they raise `wait` raises again.
 
     Raises:
         ValueError: the limit is below one.
@@ -80,70 +82,69 @@ class Engine(Generic[K]):
         *,
         clock: Clock = time.perf_counter,
         pulse: Pulse | None = None,
-        listener: Listener[K] | None = None,
+        started: Callable[[K], None] | None = None,
+        ended: Callable[[K, Trace], None] | None = None,
     ) -> None:
         self._limit = Limit.fixed(limit) if isinstance(limit, int) else limit
         self._limits = limits or Limits()
         self._timeout = self._limits.timeout
         self.direct: Final = self._limit.highest == 1 and self._timeout is None
         self._clock = clock
-        self._listener = listener
+        self._tell_start = started
+        self._tell_end = ended
         self._context = copy_context()
         # Guards all that follows.
         self._lock = Lock()
-        self._runs: dict[K, PendingRun[K]] = {}
+        self._runs: dict[K, Job[K]] = {}
         # Those that are to start, in their order, and those that have started and not ended.
-        self._queue: deque[PendingRun[K]] = deque()
-        self._in_flight: dict[K, PendingRun[K]] = {}
+        self._queue: deque[Job[K]] = deque()
+        self._in_flight: dict[K, Job[K]] = {}
         self._abandoned: list[K] = []
         self._started = self._ended = self._retried = self._peak = 0
         self._resumes_at = -inf
         self._stopped = False
         self._pulse = pulse or Pulse()
         self._loop = SharedLoop()
-        self._time: TimeUsed[K] = TimeUsed(self._loop, clock=clock, pulse=self._pulse)
-        self._threads: ThreadPool[PendingRun[K]] = ThreadPool(self._work)
+        self._time: TimeUsed[K] = TimeUsed(
+            self._loop, clock=clock, pulse=self._pulse, most=self._limits.retries + 1
+        )
+        self._threads: ThreadPool[Job[K]] = ThreadPool(self._work)
         self._timers = Timers(clock, self._beat)
 
     # Asked for.
 
     def submit(self, job: Job[K]) -> None:
-        """Queue a run; a key that is known changes nothing. A stopped engine starts nothing."""
+        """Queue a run; a key that is known changes nothing. A stopped engine starts nothing.
+
+        A job is made once. To have a run made that was dropped, submit its job anew.
+        """
         with self._lock:
             if job.key in self._runs:
                 return
-            run = self._runs[job.key] = PendingRun(job=job)
+            self._runs[job.key] = job
             if self._stopped:
-                run.drop()
+                job.drop()
                 return
-            self._queue.append(run)
+            self._queue.append(job)
         if not self.direct:
             self._start_queued()
 
     def ensure(self, current: K, upcoming: Iterable[K], job_of: Callable[[K], Job[K]]) -> None:
-        """Have the current run made next, and after it the upcoming ones in their order.
+        """Have the current run be the next to start, and after it the upcoming ones.
 
         `job_of` is asked only for keys that are not known. Where runs are made in the waiting
         thread, upcoming ones are left for later.
         """
         if current not in self._runs:
             self.submit(job_of(current))
-        self.urgent(current)
-        for key in () if self.direct else upcoming:
-            if key not in self._runs:
-                self.submit(job_of(key))
-
-    def urgent(self, key: K) -> None:
-        """Let a queued run be the next to start.
-
-        Raises:
-            KeyError: nobody has submitted it.
-        """
         with self._lock:
-            run = self._runs[key]
+            run = self._runs[current]
             if run.state is State.QUEUED:
                 self._queue.remove(run)
                 self._queue.appendleft(run)
+        for key in () if self.direct else upcoming:
+            if key not in self._runs:
+                self.submit(job_of(key))
 
     def wait(self, key: K, look: Callable[[], None] | None = None) -> Trace | None:
         """Wait until a run has ended; Ctrl-C gets through. `look` is called now and then.
@@ -153,7 +154,7 @@ class Engine(Generic[K]):
 
         Raises:
             KeyError: nobody has submitted it.
-            SopbenchError: its toolbox cannot be opened. What the listener raised is raised too.
+            SopbenchError: its toolbox cannot be opened. What `ended` raised is raised too.
         """
         run = self._runs[key]
         if self.direct:
@@ -171,11 +172,11 @@ class Engine(Generic[K]):
 
     def _start_queued(self) -> None:
         """Start what there is room for; end what the system does not let start."""
-        refused: list[PendingRun[K]] = []
+        refused: list[Job[K]] = []
         with self._lock:
             while self._queue and self._may_start(self._queue[0]):
                 run = self._queue.popleft()
-                run.settling = CancellableAwait(self._loop, run.job.name)
+                run.settling = CancellableAwait(self._loop, f"{run.task.domain}/{run.task.id}")
                 self._admit(run)
                 try:
                     self._timers.start()
@@ -196,28 +197,28 @@ class Engine(Generic[K]):
         for run in refused:
             self._end(run)
 
-    def _may_start(self, run: PendingRun[K]) -> bool:
+    def _may_start(self, run: Job[K]) -> bool:
         if not self._limit.room(len(self._in_flight), self._clock()):
             return False
         # One that is to be alone has let no other in beside it.
         others = next(iter(self._in_flight.values()), None)
-        return others is None or not (run.job.alone or others.job.alone)
+        return others is None or not (run.alone or others.alone)
 
-    def _admit(self, run: PendingRun[K]) -> None:
+    def _admit(self, run: Job[K]) -> None:
         """Count a run as in flight."""
         run.state = State.RUNNING
         run.began = self._clock()
-        self._in_flight[run.job.key] = run
+        self._in_flight[run.key] = run
         self._peak = max(self._peak, len(self._in_flight))
 
-    def _leave(self, run: PendingRun[K]) -> None:
+    def _leave(self, run: Job[K]) -> None:
         """Count a run as in flight no more, and forget what only one in flight needs."""
-        self._in_flight.pop(run.job.key, None)
+        self._in_flight.pop(run.key, None)
         run.toolbox = run.settling = None
 
     # Runs, in a thread of its own or in the one that waits for it.
 
-    def _work(self, worker: RunThread[PendingRun[K]], run: PendingRun[K]) -> None:
+    def _work(self, worker: RunThread[Job[K]], run: Job[K]) -> None:
         """Make one attempt, in the thread of a worker."""
         settle = run.settling or run_blocking
         faults: list[BaseException] = []
@@ -247,7 +248,7 @@ class Engine(Generic[K]):
             self._queue_again(run)
         self._start_queued()
 
-    def _make_here(self, run: PendingRun[K]) -> None:
+    def _make_here(self, run: Job[K]) -> None:
         """Make a queued run in this thread; what the agent writes is shown as well as kept.
 
         Raises:
@@ -273,10 +274,9 @@ class Engine(Generic[K]):
             raise
 
     def _attempt(
-        self, run: PendingRun[K], settle: Callable[[object], object], capture: Capture
+        self, run: Job[K], settle: Callable[[object], object], capture: Capture
     ) -> Trace | None:
         """Call the agent once, unless the run was ended before; then there is no trace."""
-        job = run.job
         with self._lock:
             if run.state is not State.RUNNING:
                 return None
@@ -285,9 +285,9 @@ class Engine(Generic[K]):
             number = run.attempts
             self._started += number == 1
             self._time.begin(run)
-        if number == 1 and self._listener is not None:
-            self._listener.started(job.key)
-        toolbox = job.open_toolbox()
+        if number == 1 and self._tell_start is not None:
+            self._tell_start(run.key)
+        toolbox = run.open_toolbox()
         with self._lock:
             has_ended = run.state is not State.RUNNING
             run.toolbox = None if has_ended else toolbox
@@ -296,28 +296,28 @@ class Engine(Generic[K]):
             return None
 
         def unavailable(error: BaseException) -> bool:
-            found = job.unavailable(error)
+            found = run.unavailable(error)
             if found:
                 run.retry_after = retry_after(error)
             return found
 
         return run_task(
-            job.caller,
-            job.domain,
-            job.task,
+            run.caller,
+            run.domain,
+            run.task,
             toolbox,
             clock=self._clock,
             unavailable=unavailable,
-            timed_out=job.timed_out,
+            timed_out=run.timed_out,
             capture=capture,
             settle=settle,
-            wrap=partial(job.wrap, number) if job.wrap is not None else None,
+            wrap=partial(run.wrap, number) if run.wrap is not None else None,
         )
 
     # Ends, or is made again.
 
     def _conclude(
-        self, run: PendingRun[K], trace: Trace | None, *, fault: BaseException | None = None
+        self, run: Job[K], trace: Trace | None, *, fault: BaseException | None = None
     ) -> float | None:
         """End a run, unless somebody has; return the seconds after which it is made again.
 
@@ -328,7 +328,9 @@ class Engine(Generic[K]):
                 return None
             run.fault = fault
             if trace is not None:
-                run.trace = self._run_trace(run, trace, self._timeout)
+                run.trace = self._time.trace(
+                    run, trace, timeout=self._timeout, limited=self._timeout is not None
+                )
             ending = None if trace is None else trace.ending
             self._learn(run, ending)
             delay = self._delay(run, ending)
@@ -341,12 +343,12 @@ class Engine(Generic[K]):
                 run.state = State.BETWEEN
                 self._retried += 1
         if delay is None:
-            if run.job.compare is not None and run.trace is not None and run.fault is None:
-                run.trace = run.job.compare(run.trace)
+            if run.compare is not None and run.trace is not None and run.fault is None:
+                run.trace = run.compare(run.trace)
             self._end(run)
         return delay
 
-    def _learn(self, run: PendingRun[K], ending: Ending | None) -> None:
+    def _learn(self, run: Job[K], ending: Ending | None) -> None:
         """Adapt the limit to how an attempt ended, its run among those in flight."""
         in_flight = len(self._in_flight)
         if ending is Ending.UNAVAILABLE:
@@ -357,7 +359,7 @@ class Engine(Generic[K]):
             # The provider has shown that it can bear as many runs as there were.
             self._limit = self._limit.ended_well(in_flight)
 
-    def _delay(self, run: PendingRun[K], ending: Ending | None) -> float | None:
+    def _delay(self, run: Job[K], ending: Ending | None) -> float | None:
         """Return the seconds after which a run is made again; `None` where it has ended."""
         failed = run.attempts - len(run.blockers)
         if run.settling is not None and run.settling.is_lost:
@@ -369,7 +371,7 @@ class Engine(Generic[K]):
             return self._limits.backoff.delay(failed, run.retry_after)
         return None
 
-    def _queue_again(self, run: PendingRun[K]) -> None:
+    def _queue_again(self, run: Job[K]) -> None:
         """Queue a run before all others, unless it was ended since."""
         with self._lock:
             if run.state is not State.BETWEEN:
@@ -379,15 +381,11 @@ class Engine(Generic[K]):
             self._queue.appendleft(run)
         self._start_queued()
 
-    def _run_trace(self, run: PendingRun[K], trace: Trace, timeout: float | None) -> Trace:
-        limited, most = self._timeout is not None, self._limits.retries + 1
-        return self._time.trace(run, trace, timeout=timeout, limited=limited, most=most)
-
-    def _end(self, run: PendingRun[K]) -> None:
+    def _end(self, run: Job[K]) -> None:
         """Tell of a run whose end is ours to tell, and let those who wait for it go on."""
         try:
-            if self._listener is not None and run.trace is not None and run.fault is None:
-                self._listener.ended(run.job.key, run.trace)
+            if self._tell_end is not None and run.trace is not None and run.fault is None:
+                self._tell_end(run.key, run.trace)
         except BaseException as error:  # noqa: BLE001 - it is raised where the run is waited for
             run.fault = error
         try:
@@ -423,23 +421,23 @@ class Engine(Generic[K]):
             self._time.leave_blocked(self._at_work(), self._timeout)
         self._start_queued()
 
-    def _at_work(self) -> list[PendingRun[K]]:
+    def _at_work(self) -> list[Job[K]]:
         return [one for one in self._in_flight.values() if one.is_at_work]
 
-    def _end_late(self, limit: float) -> list[PendingRun[K]]:
+    def _end_late(self, limit: float) -> list[Job[K]]:
         """End what has used up its time, and return it; it is still to be told of."""
         late = [one for one in self._at_work() if self._time.of(one, limit) >= limit]
         for one in late:
             one.state = State.ENDED
         return late
 
-    def _end_orphans(self) -> list[PendingRun[K]]:
+    def _end_orphans(self) -> list[Job[K]]:
         """End what no thread was at for many looks, as for want of memory, and return it.
 
         Whoever waits for such a run would wait for ever:
         `test_a_run_that_its_thread_lets_go_of_is_an_error_and_keeps_no_other_from_its_place`.
         """
-        orphans: list[PendingRun[K]] = []
+        orphans: list[Job[K]] = []
         for one in self._runs.values():
             one.missed = one.missed + 1 if one.is_orphaned else 0
             if one.missed >= LOOKS:
@@ -447,19 +445,18 @@ class Engine(Generic[K]):
                 orphans.append(one)
         return orphans
 
-    def _cut(self, run: PendingRun[K], duration: float, note: str) -> None:
+    def _cut(self, run: Job[K], duration: float, note: str) -> None:
         """End a run that is under way; its state is already `ENDED`, so that nobody else does."""
         settling = run.settling if run.cancel() else None
         notes = (note, GOES_ON if settling is None else "")
         trace = interrupted_trace(run.toolbox, duration=duration, notes=[*filter(None, notes)])
         with self._lock:
-            run.trace = self._run_trace(run, trace, None)
+            is_limited = self._timeout is not None
+            run.trace = self._time.trace(run, trace, timeout=None, limited=is_limited)
         if settling is None:
-            self._abandoned.append(run.job.key)
+            self._abandoned.append(run.key)
         else:
-            self._timers.at(
-                self._clock() + GRACE, partial(self._after_grace, run.job.key, settling)
-            )
+            self._timers.at(self._clock() + GRACE, partial(self._after_grace, run.key, settling))
         self._end(run)
         self._start_queued()
 
@@ -491,12 +488,12 @@ class Engine(Generic[K]):
 
         What waits to be made again ends as unavailable. Those who wait for a dropped run go on.
         """
-        dropped = tuple(one.job.key for one in self._end_waiting() if not one.attempts)
+        dropped = tuple(one.key for one in self._end_waiting() if not one.attempts)
         for key in dropped:
             self.forget(key)
         return dropped
 
-    def _end_waiting(self) -> list[PendingRun[K]]:
+    def _end_waiting(self) -> list[Job[K]]:
         """End what is queued or is to be made again, and return it."""
         with self._lock:
             between = [one for one in self._runs.values() if one.state is State.BETWEEN]
@@ -530,7 +527,7 @@ class Engine(Generic[K]):
             running = [one for one in self._in_flight.values() if one.state is State.RUNNING]
             for one in running:
                 one.state = State.ENDED
-                del self._in_flight[one.job.key]
+                del self._in_flight[one.key]
             self._threads.stop()
         for one in running:
             one.cancel()

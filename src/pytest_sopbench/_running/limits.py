@@ -1,19 +1,183 @@
-"""What bounds runs: how many may be in flight, and how much time each has used."""
+"""A run that an engine is asked for, where it stands, and what bounds it.
+
+A `Job` is one run: what it needs, where it stands and what came of it. A `Limit` says how many runs
+may be in flight, `Limits` how long an attempt may take and how often it is made again, and
+`TimeUsed` counts how much of its time each has used.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
+import random
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from math import inf
-from typing import Final, Generic
+from typing import Final, Generic, TypeVar
 
-from pytest_sopbench._core.model.trace import ATTEMPT, HELD, LOOP_LOST, STOOD_STILL, Ending, Trace
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.trace import (
+    ATTEMPT,
+    HELD,
+    LOOP_LOST,
+    STOOD_STILL,
+    UNKNOWN_USAGE,
+    Ending,
+    Trace,
+    Usage,
+)
 from pytest_sopbench._core.model.usage import add_usage
 from pytest_sopbench._core.values.text import as_seconds
-from pytest_sopbench._running.event_loop import LoopThread, SharedLoop
-from pytest_sopbench._running.queue import K, PendingRun
-from pytest_sopbench._running.threads import Clock, Pulse
+from pytest_sopbench._running.agents.caller import AgentCaller
+from pytest_sopbench._running.event_loop import CancellableAwait, LoopThread, SharedLoop
+from pytest_sopbench._running.threads import Clock, OneShotEvent, Pulse, RunThread
+from pytest_sopbench._running.tools.toolbox import Toolbox
+
+# How long to wait before a run is made again: exponential back-off with full jitter.
+#
+# The source of the formula is Brooker, "Exponential Backoff And Jitter" (AWS Architecture Blog,
+# 2015): random between 0 and min(most, first * 2 ** n).
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backoff:
+    """Waits between the attempts of a run, in seconds.
+
+    `random` gives a number from 0 to 1. `sleep` is used only where the run is made in the thread
+    that waits for it; elsewhere nothing sleeps.
+    """
+
+    first: float = 1.0
+    most: float = 60.0
+    random: Callable[[], float] = random.random
+    sleep: Callable[[float], object] = time.sleep
+
+    def delay(self, failed: int, retry_after: float | None = None) -> float:
+        """Return the wait after `failed` attempts, at least as long as the provider asks for."""
+        # The exponent is held down, as 2 ** 1024 is no float.
+        bound = min(self.most, self.first * 2.0 ** min(failed - 1, 60))
+        return (retry_after or 0.0) + self.random() * bound
+
+
+# What an engine needs to make one run, and to make it again; where that run stands.
+
+K = TypeVar("K", bound=Hashable)
+
+
+class State(Enum):
+    """Where a run stands. It is told of its end once, by whoever moves it to `ENDED`."""
+
+    QUEUED = auto()
+    RUNNING = auto()
+    BETWEEN = auto()
+    ENDED = auto()
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Job(Generic[K]):
+    """One run that is to be made, where it stands, and what came of it.
+
+    `key` is what the engine knows it by. `open_toolbox` gives a fresh toolbox each time it is
+    called, in the thread of the run. What `unavailable` and `timed_out` tell is what `run_task`
+    asks of them. A job that is to be made `alone` has no other run in flight beside it: it may end
+    the process. `wrap` gives, by the number of an attempt, what is entered around it. `compare`
+    adds to the trace of a run what others find of its answer, before anybody is told that the run
+    has ended.
+
+    All else is the engine's, whose lock guards it; `replace` makes a job anew. `began` is when the
+    current attempt began, `lost_before` for how long the process had stood still by then, and
+    `held_up` for how long another run has kept it from its work since. `blockers` are those for
+    whose sake it was made again. `retry_after` is for how many seconds the provider asked to be
+    left alone by the current attempt, if it did. `worker` has it, and `missed` counts the looks in
+    a row at which it had let go of it. `trace` is of the last attempt that has ended, `spent` what
+    the ones before it consumed. `fault` is what went wrong on our side of the agent.
+    """
+
+    key: K
+    caller: AgentCaller
+    domain: Domain
+    task: Task
+    open_toolbox: Callable[[], Toolbox]
+    unavailable: Callable[[BaseException], bool] = lambda _: False
+    timed_out: Callable[[BaseException], bool] = lambda _: False
+    alone: bool = False
+    wrap: Callable[[int], AbstractContextManager[None]] | None = None
+    compare: Callable[[Trace], Trace] | None = None
+
+    state: State = field(default=State.QUEUED, init=False)
+    attempts: int = field(default=0, init=False)
+    began: float = field(default=0.0, init=False)
+    lost_before: float = field(default=0.0, init=False)
+    held_up: float = field(default=0.0, init=False)
+    held_up_by: str = field(default="", init=False)
+    blockers: list[str] = field(default_factory=list[str], init=False)
+    retry_after: float | None = field(default=None, init=False)
+    toolbox: Toolbox | None = field(default=None, init=False)
+    settling: CancellableAwait | None = field(default=None, init=False)
+    worker: RunThread[Job[K]] | None = field(default=None, init=False)
+    missed: int = field(default=0, init=False)
+    spent: Usage = field(default=UNKNOWN_USAGE, init=False)
+    trace: Trace | None = field(default=None, init=False)
+    fault: BaseException | None = field(default=None, init=False)
+    done: OneShotEvent = field(default_factory=OneShotEvent, init=False)
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether it has begun, and has not ended."""
+        return self.state is State.RUNNING and self.attempts > 0
+
+    @property
+    def is_orphaned(self) -> bool:
+        """Whether it should be in flight, or be told of, and the thread that had it is not at it.
+
+        That is so for a moment whenever a run begins or ends.
+        """
+        is_owed = self.state in {State.RUNNING, State.ENDED} and not self.done.is_set()
+        return is_owed and self.worker is not None and not self.worker.is_at(self)
+
+    def cancel(self) -> bool:
+        """Refuse what the agent still asks for; tell whether it was told to end as well."""
+        if self.toolbox is not None:
+            self.toolbox.close()
+        return self.settling is not None and self.settling.cancel()
+
+    def drop(self) -> None:
+        """Let those who wait for the run go on, with what there is."""
+        self.state = State.ENDED
+        self.done.set()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What bounds a run: seconds that an attempt may take, and how often it is made again.
+
+    Without a `timeout` an attempt may take for ever. Only an unavailable run is made again.
+    """
+
+    timeout: float | None = None
+    retries: int = 0
+    backoff: Backoff = field(default_factory=Backoff)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineStatus(Generic[K]):
+    """What an engine is about, at one moment; times in seconds.
+
+    `running` are the runs in flight with the time since they began, the slowest first;
+    `abandoned` those that were ended, and whose agents did not stop.
+    """
+
+    started: int
+    ended: int
+    queued: int
+    peak: int
+    limit: int
+    retried: int
+    running: tuple[tuple[K, float], ...]
+    abandoned: tuple[K, ...]
+
 
 # How many runs may be in flight: a number that stays, or one that learns from the provider.
 #
@@ -69,21 +233,17 @@ class Limit:
         return cls(lowest=lowest, highest=highest, level=min(max(start, lowest), highest))
 
     @property
-    def adapts(self) -> bool:
-        return self.lowest < self.highest
-
-    @property
     def count(self) -> int:
         """How many runs may be in flight, were there no pause."""
         return int(self.level)
 
     def room(self, in_flight: int, now: float) -> int:
         """Return how many more runs may start at this moment."""
-        return 0 if now < self.paused_until else max(0, self.count - in_flight)
+        return 0 if now < self.paused_until else max(0, int(self.level) - in_flight)
 
     def ended_well(self, in_flight: int) -> Limit:
         """Learn that a run ended well, with so many in flight, itself among them."""
-        if in_flight < self.count or not self.adapts:
+        if in_flight < int(self.level) or self.lowest == self.highest:
             return self
         step = 1.0 if self.probing else 1.0 / self.level
         return replace(self, level=min(float(self.highest), self.level + step))
@@ -99,7 +259,7 @@ class Limit:
             now: when it ended.
             retry_after: the seconds for which the provider asks to be left alone, if it said so.
         """
-        if not self.adapts:
+        if self.lowest == self.highest:
             return self
         paused = max(self.paused_until, now + (retry_after or 0.0))
         if began < self.cut_at:
@@ -140,21 +300,23 @@ class TimeUsed(Generic[K]):
         loops: the loops on which async agents are.
         clock: seconds.
         pulse: tells for how long the process stood still.
+        most: how many attempts there may be because of the provider.
     """
 
-    def __init__(self, loops: SharedLoop, *, clock: Clock, pulse: Pulse) -> None:
+    def __init__(self, loops: SharedLoop, *, clock: Clock, pulse: Pulse, most: int = 1) -> None:
         self._loops = loops
+        self._most = most
         self._clock = clock
         self._pulse = pulse
         self._looked, self._lost = clock(), pulse.lost()
 
-    def begin(self, run: PendingRun[K]) -> None:
+    def begin(self, run: Job[K]) -> None:
         """Count the time of an attempt from this moment on."""
         run.began = self._clock()
         run.lost_before = self._pulse.lost()
         run.held_up = 0.0
 
-    def of(self, run: PendingRun[K], limit: float) -> float:
+    def of(self, run: Job[K], limit: float) -> float:
         """Return the seconds that a run has used; what it is excused from has an end.
 
         Of one that waits for its loop no time runs: it is given another where that is blocked.
@@ -165,7 +327,7 @@ class TimeUsed(Generic[K]):
         most = max(_MOST_LIMITS * limit, _MOST_SECONDS)
         return self._clock() - run.began - min(kept, most)
 
-    def excuse(self, at_work: Iterable[PendingRun[K]]) -> None:
+    def excuse(self, at_work: Iterable[Job[K]]) -> None:
         """Ask all loops whether they go on; excuse the runs that somebody else keeps from work.
 
         Where nobody knows who holds a loop, the time of all goes on.
@@ -185,7 +347,7 @@ class TimeUsed(Generic[K]):
                     one.held_up_by = getattr(holder, "name", "")
         self._looked, self._lost = now, lost
 
-    def leave_blocked(self, at_work: Iterable[PendingRun[K]], limit: float | None) -> None:
+    def leave_blocked(self, at_work: Iterable[Job[K]], limit: float | None) -> None:
         """Leave the loops that are held by a run which was ended, or by nobody knows whom."""
         for home, runs in self._homes(at_work).items():
             if home.silent_since is None:
@@ -199,20 +361,17 @@ class TimeUsed(Generic[K]):
             if is_over:
                 self._leave(home, runs)
 
-    def trace(
-        self, run: PendingRun[K], trace: Trace, *, timeout: float | None, limited: bool, most: int
-    ) -> Trace:
+    def trace(self, run: Job[K], trace: Trace, *, timeout: float | None, limited: bool) -> Trace:
         """Return the trace of an attempt as that of the run, with what its time was used for.
 
         What the attempts before it consumed was consumed by the run, and is added. One that took
         longer than `timeout` seconds by its own clock was timed out, however late the watchdog is.
-        `limited` tells whether there is a time limit at all, and `most` how many attempts there
-        may be because of the provider.
+        `limited` tells whether there is a time limit at all.
         """
         stood = self._stood(run)
         if run.attempts > 1:
             trace = replace(trace, usage=add_usage(run.spent, trace.usage))
-        added = (*_attempts(run, most), *(_excuses(run, stood) if limited else ()))
+        added = (*_notes(run, stood, most=self._most, limited=limited),)
         if added:
             trace = replace(trace, notes=(*trace.notes, *added))
         kept = stood + run.held_up
@@ -221,9 +380,9 @@ class TimeUsed(Generic[K]):
         ending = Ending.OVER_LIMIT if trace.ending is Ending.OVER_LIMIT else Ending.TIMED_OUT
         return replace(trace, ending=ending, returned=None, problem=None, duration=timeout)
 
-    def _homes(self, at_work: Iterable[PendingRun[K]]) -> dict[LoopThread, list[PendingRun[K]]]:
+    def _homes(self, at_work: Iterable[Job[K]]) -> dict[LoopThread, list[Job[K]]]:
         """Return the runs by the loop on which each is; the one that is given now may have none."""
-        homes: dict[LoopThread, list[PendingRun[K]]] = {}
+        homes: dict[LoopThread, list[Job[K]]] = {}
         standing = self._loops.standing()
         if standing is not None:
             homes[standing] = []
@@ -233,7 +392,7 @@ class TimeUsed(Generic[K]):
                 homes.setdefault(home, []).append(run)
         return homes
 
-    def _leave(self, home: LoopThread, runs: list[PendingRun[K]]) -> None:
+    def _leave(self, home: LoopThread, runs: list[Job[K]]) -> None:
         now = self._clock()
         self._loops.replace(home)
         if home.left_at is None:
@@ -250,23 +409,23 @@ class TimeUsed(Generic[K]):
             if is_lost and not one.settling.waits:
                 one.settling.lose()
 
-    def _stood(self, run: PendingRun[K]) -> float:
+    def _stood(self, run: Job[K]) -> float:
         return self._pulse.lost() - run.lost_before
 
 
-def _attempts(run: PendingRun[K], most: int) -> Iterator[str]:
+def _notes(run: Job[K], stood: float, *, most: int, limited: bool) -> Iterator[str]:
+    """Say how often a run was made, and what kept it from its work where its time is limited.
+
+    `stood` is for how long the process stood still.
+    """
     number = run.attempts - len(run.blockers)
     if number > 1:
         yield f"{ATTEMPT} {number} of {most}: the provider was not available before"
     if run.blockers:
         blockers = ", ".join(filter(None, run.blockers)) or "another run"
         yield f"{LOOP_LOST} {blockers}"
-
-
-def _excuses(run: PendingRun[K], stood: float) -> Iterator[str]:
-    """Say what kept a run from its work; `stood` is for how long the process stood still."""
-    if stood >= WORTH_A_NOTE:
+    if limited and stood >= WORTH_A_NOTE:
         yield f"{STOOD_STILL} {as_seconds(stood)}, which its time limit does not count"
-    if run.held_up >= WORTH_A_NOTE:
+    if limited and run.held_up >= WORTH_A_NOTE:
         held = f"{run.held_up_by or 'another agent'} {HELD} {as_seconds(run.held_up)}"
         yield f"{held}, which its time limit does not count"

@@ -1,1 +1,0 @@
-"""Many runs in flight inside one process."""
