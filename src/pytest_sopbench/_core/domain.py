@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from pytest_sopbench._core.contract.rules import Contract
@@ -47,7 +48,8 @@ class StateRules:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Without slots, since what is known of its fields is found out once and not for each run.
+@dataclass(frozen=True, kw_only=True)
 class JudgingRules:
     """How the runs of one domain are judged: built once, the same for all of its tasks.
 
@@ -71,17 +73,17 @@ class JudgingRules:
     world: World | None = None
     state: StateRules | None = None
 
-    @property
+    @cached_property
     def asked_of_others(self) -> tuple[OutputField, ...]:
         """The fields that others compare."""
         return tuple(one for one in self.fields if one.compare in ASKED_OF_OTHERS)
 
-    @property
+    @cached_property
     def private(self) -> frozenset[str]:
         """The names of the fields that are masked."""
         return frozenset(one.name for one in self.fields if one.private)
 
-    @property
+    @cached_property
     def ignored(self) -> tuple[str, ...]:
         """The names of the fields that are not compared."""
         return tuple(one.name for one in self.fields if one.compare is Compare.IGNORE)

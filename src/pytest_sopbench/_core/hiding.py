@@ -366,7 +366,10 @@ _ALONE: Final = (
 )
 """A token begins a word, also behind an escape; inside of another word it means nothing."""
 
-_RUN: Final = re.compile(r"[A-Za-z0-9]{16,}")
+SHORTEST_RANDOM: Final = 16
+"""Letters and digits in a row that a value has at least which only its name tells for a secret."""
+
+_RUN: Final = re.compile(rf"[A-Za-z0-9]{{{SHORTEST_RANDOM},}}")
 _SHORT_RUN: Final = re.compile(r"[A-Za-z0-9]{12,}")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _OF_PROVIDERS: Final = ("sk-proj-", "sk-ant-", "sk-svcacct-", "sk-admin-", "sk-or-")

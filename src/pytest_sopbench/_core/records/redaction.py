@@ -8,7 +8,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from pytest_sopbench._core.hiding import Secrets, is_named_secret, masked_forms
+from pytest_sopbench._core.contract.rules import RuleResult
+from pytest_sopbench._core.hiding import (
+    SHORTEST_FORM,
+    SHORTEST_RANDOM,
+    Secrets,
+    is_named_secret,
+    masked_forms,
+)
 from pytest_sopbench._core.model.task import MASK
 from pytest_sopbench._core.model.trace import (
     Answer,
@@ -60,7 +67,7 @@ class Redaction:
     @property
     def masks(self) -> bool:
         """Whether there is anything to be masked at all."""
-        return self.masks_texts or bool(self.private)
+        return self.forms or bool(self.private or self.patterns) or self.secrets is not None
 
     def of(self, private: Collection[str]) -> Redaction:
         """Return the redaction of a domain with these private columns."""
@@ -72,7 +79,8 @@ class Redaction:
             text = self.secrets.masked(text, MASK)
         for pattern in self.patterns:
             text = pattern.sub(MASK, text)
-        return masked_forms(text, MASK) if self.forms else text
+        is_long = len(text) >= SHORTEST_FORM
+        return masked_forms(text, MASK) if self.forms and is_long else text
 
     def cut_text(self, text: str) -> str:
         """Return a text that was cut by somebody who knows nothing of what is masked."""
@@ -114,7 +122,7 @@ class Redaction:
             usage=self.usage(record.usage),
             problem=self.problem(record.problem),
             disagreement=self.text(record.disagreement),
-            rules=tuple(replace(one, why=self.text(one.why)) for one in record.rules),
+            rules=tuple(map(self._rule, record.rules)),
             trajectory=held and replace(held, departure=self.text(held.departure)),
             notes=tuple(self.text(note) for note in record.notes),
             compared=tuple(map(self.compared, record.compared)),
@@ -131,10 +139,10 @@ class Redaction:
             trace,
             returned=self._returned(trace.returned),
             problem=self.problem(trace.problem),
-            calls=tuple(self.call(one) for one in trace.calls),
+            calls=tuple(map(self.call, trace.calls)),
             approvals=tuple(map(self._approval, trace.approvals)),
             usage=self.usage(trace.usage),
-            messages=tuple(self.value(one) for one in trace.messages),
+            messages=tuple(map(self.value, trace.messages)),
             output=self.text(trace.output),
             notes=tuple(map(self.text, trace.notes)),
             compared=tuple(map(self.compared, trace.compared)),
@@ -151,7 +159,7 @@ class Redaction:
             reason=self.text(verdict.reason),
             answer=self._answer(verdict.answer),
             mismatches=tuple(map(self._mismatch, verdict.mismatches)),
-            rules=tuple(replace(one, why=self.text(one.why)) for one in verdict.rules),
+            rules=tuple(map(self._rule, verdict.rules)),
             departure=None if departure is None else self.text(departure),
             unmade=verdict.unmade and tuple(map(self._unmade, verdict.unmade)),
             notes=tuple(map(self.text, verdict.notes)),
@@ -207,7 +215,9 @@ class Redaction:
     def _hides(self, name: str, value: JsonValue) -> bool:
         if name in self.private:
             return True
-        return self.forms and isinstance(value, str) and is_named_secret(name, value)
+        if not self.forms or not isinstance(value, str) or len(value) < SHORTEST_RANDOM:
+            return False
+        return is_named_secret(name, value)
 
     def _number(self, value: float) -> JsonValue:
         spelled = json.dumps(value)
@@ -260,6 +270,9 @@ class Redaction:
             )
             for one in changes
         )
+
+    def _rule(self, one: RuleResult) -> RuleResult:
+        return replace(one, why=self.text(one.why))
 
     def _unmade(self, one: Mismatch) -> Mismatch:
         """Return an argument that differs; one of a private name stands behind that of its tool."""

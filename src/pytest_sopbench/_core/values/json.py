@@ -273,6 +273,8 @@ class _Copier:
             return value if value.isascii() else escape_surrogates(value, self._notes)
         if value is None or value is True or value is False:
             return value
+        if type(value) is float and isfinite(value):
+            return value
         if type(value) is int or type(value) is float:
             return self._number(value)
         return self._inside(value, depth)
@@ -283,8 +285,6 @@ class _Copier:
                 return value
             self.note("an integer of thousands of digits was written as hexadecimal text")
             return hex(value)
-        if math.isfinite(value):
-            return value
         self.note("a number that is not finite was written as text")
         return str(value)
 
@@ -298,13 +298,21 @@ class _Copier:
             return "[contains itself]"
         self._open.add(here)
         try:
-            return self._container(value, depth + 1)
+            if type(value) is not dict:
+                return self._other(value, depth + 1)
+            copied: dict[str, JsonValue] = {}
+            for key, one in self._fitting(cast("dict[object, object]", value).items()):
+                name = key if type(key) is str and key.isascii() else self._key(key, depth + 1)
+                if name in copied:
+                    self.note("two keys that are the same as text became one")
+                # Nearly every value is such a text.
+                is_plain = type(one) is str and one.isascii()
+                copied[name] = cast("str", one) if is_plain else self.copy(one, depth + 1)
+            return copied
         finally:
             self._open.discard(here)
 
-    def _container(self, value: object, depth: int) -> JsonValue:
-        if type(value) is dict:
-            return self._mapping(cast("dict[object, object]", value), depth)
+    def _other(self, value: object, depth: int) -> JsonValue:
         if type(value) not in ITERABLES:
             return self._unusual(value, depth)
         values = self._fitting(cast("Collection[object]", value))
@@ -313,15 +321,6 @@ class _Copier:
             return copied
         # A set has no order of its own, and another process would have another one.
         return sorted(copied, key=_as_text)
-
-    def _mapping(self, value: dict[object, object], depth: int) -> JsonValue:
-        copied: dict[str, JsonValue] = {}
-        for key, one in self._fitting(value.items()):
-            name = key if type(key) is str and key.isascii() else self._key(key, depth)
-            if name in copied:
-                self.note("two keys that are the same as text became one")
-            copied[name] = self.copy(one, depth)
-        return copied
 
     def _key(self, key: object, depth: int) -> str:
         if not isinstance(key, str):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -17,6 +17,7 @@ from pytest_sopbench._core.hiding import harmless
 from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.task import RunKey, Share, share_of
+from pytest_sopbench._core.model.trace import UNKNOWN_USAGE
 from pytest_sopbench._core.model.usage import listed
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.books.resume import Resumption, named_agents
@@ -37,7 +38,7 @@ from pytest_sopbench._hooks.session.session import (
 )
 from pytest_sopbench._reports.notices import Priced, price_lines
 from pytest_sopbench._sessions.file.event_logs import TraceFolder
-from pytest_sopbench._sessions.file.writer import SessionWriter, start_to_line
+from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.folder.paths import LAST, session_path
 from pytest_sopbench._sessions.folder.pointer import has_summary, last_path, point_at, prune
 from pytest_sopbench._sessions.header import (
@@ -51,6 +52,8 @@ from pytest_sopbench._sessions.reading.reader import read_session
 from pytest_sopbench._sessions.reading.saved import SavedSession
 from pytest_sopbench._settings.extensions import outside_metrics
 from pytest_sopbench.errors import SessionFileError, SopbenchError
+
+T = TypeVar("T")
 
 
 class Saving:
@@ -96,7 +99,7 @@ class Saving:
         """Write that a run begins, so that a process that dies in it leaves its name."""
         # In any case: what may be taken over is made again nevertheless where its log is not whole.
         if self.open() and key not in self._resumption.taken.lines:
-            self._append(start_to_line(key))
+            self._write(SessionWriter.start, key)
 
     def add(self, record: RunRecord, line: str, events: str = "") -> None:
         """Write a run; its event log before its line, and none where `events` is empty."""
@@ -109,12 +112,12 @@ class Saving:
                 self.log_problems = (_why_unkept(self.path, error),)
         # A session that is resumed was opened with what it takes over.
         if line not in self._resumption.written:
-            self._append(line)
+            self._write(SessionWriter.append, line)
 
-    def _append(self, line: str) -> None:
+    def _write(self, write: Callable[[SessionWriter, T], None], what: T) -> None:
         try:
             if self._writer is not None:
-                self._writer.append(line)
+                write(self._writer, what)
         except Exception as error:  # noqa: BLE001 - see `open`
             self.problems = (_why_unkept(self.path, error),)
 
@@ -373,6 +376,8 @@ class PriceBooks:
 
     @pytest.hookimpl
     def pytest_sop_run_finished(self, run: RunRecord) -> None:
+        if run.usage is UNKNOWN_USAGE:
+            return
         self._priced.watch(run)
         if run.usage.priced_by is not None:
             prices = listed(self._sop.recorded.prices, run.usage.priced_by)

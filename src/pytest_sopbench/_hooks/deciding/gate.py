@@ -247,8 +247,9 @@ class Gate:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        # Which domains a user's tests are of, the first report of a worker tells.
-        self.entries.check()
+        if self.entries.is_set:
+            # Which domains a user's tests are of, the first report of a worker tells.
+            self.entries.check()
         # By any id, since of what a worker runs the first report tells.
         self._reported[report.nodeid] = (
             self._reported.get(report.nodeid, False) or not report.passed
@@ -442,6 +443,8 @@ class Quarantine:
     def __init__(self, sop: SopSession) -> None:
         self._sop = sop
         self._entries: TaskEntries = NO_ENTRIES
+        # Asked at each report, and few projects have entries.
+        self.is_set = False
         self._checked: set[str] = set()
         # One day for the whole session, also where it runs past midnight.
         self._today = datetime.now(UTC).astimezone().date()
@@ -461,10 +464,6 @@ class Quarantine:
         """What is forgiven today."""
         return self._sop.forgiven
 
-    @property
-    def is_set(self) -> bool:
-        return bool(self._entries.entries)
-
     def read(self) -> None:
         """Read the file, if there is one.
 
@@ -477,6 +476,7 @@ class Quarantine:
             self._entries = read_tasks_file(self.path)
         except SopbenchError as error:
             raise pytest.UsageError(str(error)) from None
+        self.is_set = bool(self._entries.entries)
         self._sop.forgiven = self._entries.forgiven(self._today)
 
     def check(self) -> None:
@@ -485,8 +485,7 @@ class Quarantine:
         Raises:
             pytest.UsageError: there is one.
         """
-        # This is asked at each report, and few projects have entries.
-        if not self._entries.entries:
+        if not self.is_set:
             return
         actives = self._sop.actives
         if len(actives) == len(self._checked):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from typing import Final, cast
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Final, ParamSpec, TypeVar, cast
 
 import pytest
 
@@ -20,9 +20,13 @@ from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef
 from pytest_sopbench._hooks.session.session import REF, SESSION
 from pytest_sopbench._hooks.settings.marks import marked_agent
 from pytest_sopbench._running.tools.facade import Tools
-from pytest_sopbench._running.wire.server import Address, McpTools
+from pytest_sopbench._running.tools.toolbox import Toolbox
+from pytest_sopbench._running.wire.server import Address, McpTools, ToolServer
 from pytest_sopbench._running.wire.service import shared_server
 from pytest_sopbench.errors import SopbenchError
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 LATE_MARK: Final = (
     "a mark names the agent {}, and the run of this test was planned for {}\n"
@@ -30,15 +34,30 @@ LATE_MARK: Final = (
 )
 
 
+def _told_in_words(give: Callable[P, T]) -> Callable[P, T]:
+    """Tell a fault of the user's set-up that only a run can show without a traceback of ours."""
+
+    @wraps(give)
+    def given(*args: P.args, **kwargs: P.kwargs) -> T:
+        __tracebackhide__ = True
+        try:
+            return give(*args, **kwargs)
+        except (SopbenchError, pytest.UsageError) as error:
+            message = str(error)
+        pytest.fail(message, pytrace=False)
+
+    return given
+
+
+@_told_in_words
 def domain(request: pytest.FixtureRequest) -> Domain:
     given: ActiveDomain | None = getattr(request, "param", None)
-    with _no_traceback_of_ours():
-        return (given or _ref(request).domain).domain
+    return (given or _ref(request).domain).domain
 
 
+@_told_in_words
 def task(request: pytest.FixtureRequest) -> Task:
-    with _no_traceback_of_ours():
-        return _ref(request).task
+    return _ref(request).task
 
 
 def agent(request: pytest.FixtureRequest) -> object:
@@ -59,19 +78,21 @@ def approver(request: pytest.FixtureRequest) -> Approver:
 
 
 def tools(request: pytest.FixtureRequest, task: Task) -> Iterator[Tools]:
-    with _no_traceback_of_ours():
-        toolbox = request.config.stash[RUNS].toolbox(_ref(request).domain, task)()
+    toolbox = _open_toolbox(request, task)
     try:
         yield toolbox.tools
     finally:
         toolbox.close()
 
 
+@_told_in_words
+def _open_toolbox(request: pytest.FixtureRequest, task: Task) -> Toolbox:
+    return request.config.stash[RUNS].toolbox(_ref(request).domain, task)()
+
+
 def mcp(request: pytest.FixtureRequest, tools: Tools) -> Iterator[McpTools]:
     """Serve a toolbox by MCP for as long as a test runs."""
-    options = request.config.stash[RUNS].agents.options
-    with _no_traceback_of_ours():
-        server = shared_server(Address(*options.tool_address))
+    server = _start_server(request)
     door = server.open(tools)
     try:
         yield McpTools(url=door.mcp)
@@ -79,23 +100,27 @@ def mcp(request: pytest.FixtureRequest, tools: Tools) -> Iterator[McpTools]:
         server.close(door)
 
 
+@_told_in_words
+def _start_server(request: pytest.FixtureRequest) -> ToolServer:
+    options = request.config.stash[RUNS].agents.options
+    return shared_server(Address(*options.tool_address))
+
+
+@_told_in_words
 def run(request: pytest.FixtureRequest, task: Task) -> Run:
-    runs = request.config.stash[RUNS]
+    runs, ref = request.config.stash[RUNS], _ref(request)
     spec = marked_agent(request.node)
-    with _no_traceback_of_ours():
-        ref = _ref(request)
-        if spec is not None and spec != ref.key.agent:
-            raise pytest.UsageError(LATE_MARK.format(spec, ref.key.agent))
-        chosen: object = runs.agents.resolve(spec) if spec else _agent(request, ref)
-        return runs.run(ref, task, chosen, _approver(request), request.node)
+    if spec is not None and spec != ref.key.agent:
+        raise pytest.UsageError(LATE_MARK.format(spec, ref.key.agent))
+    chosen: object = runs.agents.resolve(spec) if spec else _agent(request, ref)
+    return runs.run(ref, task, chosen, _approver(request), request.node)
 
 
+@_told_in_words
 def variant(request: pytest.FixtureRequest, ref: TaskRef) -> JudgedRun:
     """Return the run of a variant, which no other test can ask for."""
-    runs = request.config.stash[RUNS]
-    with _no_traceback_of_ours():
-        chosen = _agent(request, ref)
-        return runs.make(ref, ref.task, chosen, _approver(request), request.node)
+    runs, chosen = request.config.stash[RUNS], _agent(request, ref)
+    return runs.make(ref, ref.task, chosen, _approver(request), request.node)
 
 
 def _agent(request: pytest.FixtureRequest, ref: TaskRef) -> object:
@@ -116,18 +141,6 @@ def _approver(request: pytest.FixtureRequest) -> Approver | None:
         "it must give a function of an ApprovalRequest"
     )
     raise pytest.UsageError(msg)
-
-
-@contextmanager
-def _no_traceback_of_ours() -> Generator[None]:
-    """A fault of the user's set-up that only a run can show is told in words."""
-    try:
-        yield
-    except (SopbenchError, pytest.UsageError) as error:
-        message = str(error)
-    else:
-        return
-    pytest.fail(message, pytrace=False)
 
 
 def _ref(request: pytest.FixtureRequest) -> TaskRef:

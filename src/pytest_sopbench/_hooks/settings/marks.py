@@ -46,7 +46,10 @@ def check_mark(mark: pytest.Mark, where: str) -> None:
 
 def marked(marks: Iterable[pytest.Mark], keyword: str) -> Any:
     """Return what the closest mark that has the keyword says, or `None`."""
-    return next((mark.kwargs[keyword] for mark in marks if keyword in mark.kwargs), None)
+    for mark in marks:
+        if keyword in mark.kwargs:
+            return mark.kwargs[keyword]
+    return None
 
 
 def marked_domains(definition: pytest.Item) -> tuple[str, ...]:

@@ -115,14 +115,6 @@ class _Target:
     making: Filling | None
     calling: Filling
 
-    def bound(self, values: Mapping[str, object]) -> Callable[..., object]:
-        owner = self.owner
-        if self.making is not None:
-            by_position, by_name = self.making.values(values)
-            owner = owner(*by_position, **by_name)
-        found: Callable[..., object] = getattr(owner, self.method) if self.method else owner
-        return found
-
 
 class AgentCaller:
     """Calls one agent, with the values of `--sop-agent-arg`; holds nothing of any run.
@@ -162,7 +154,7 @@ class AgentCaller:
 
     def call(self, domain: Domain, task: Task, tools: Tools) -> object:
         """Call the agent on one task, and return what it returns, awaitable or not."""
-        inputs = to_json_value(task.inputs)
+        target, inputs = self._target, to_json_value(task.inputs)
         values: dict[str, object] = {
             **self._arguments,
             **(self._late_values() if self._arguments else {}),
@@ -173,15 +165,21 @@ class AgentCaller:
             "task_id": task.id,
             "domain": domain.name,
         }
-        for name in self._target.calling.filled & _MADE.keys():
+        for name in target.calling.filled & _MADE.keys():
             # Few agents want them, and each takes its time.
             values[name] = _MADE[name](domain)
-        if "approver" in self._target.calling.filled:
+        if "approver" in target.calling.filled:
             values["approver"] = RunApprover(
                 self._approver, tools, domain=domain.name, task_id=task.id
             )
-        by_position, by_name = self._target.calling.values(values)
-        return self._target.bound(values)(*by_position, **by_name)
+        called = target.owner
+        if target.making is not None:
+            by_position, by_name = target.making.values(values)
+            called = called(*by_position, **by_name)
+        if target.method:
+            called = getattr(called, target.method)
+        by_position, by_name = target.calling.values(values)
+        return called(*by_position, **by_name)
 
     def _late_values(self) -> dict[str, str]:
         found: dict[str, str] = {}

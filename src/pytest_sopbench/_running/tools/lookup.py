@@ -30,7 +30,7 @@ def look_up(
         ToolError: all that the tool serves is empty, and it says that this is an error.
     """
     for name in tool.key:
-        if not equals_cell(_given(tool, arguments, name), row.get(tool.column_of(name))):
+        if not equals_cell(_given(tool, arguments, name), row.get(tool.columns.get(name, name))):
             msg = f"no record with {name} = {shown(arguments[name])}"
             raise ToolArgumentError(msg)
     for name in tool.check:
