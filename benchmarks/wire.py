@@ -32,8 +32,7 @@ import pytest_sopbench
 from pytest_sopbench import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._running.tools.facade import Tools
-from pytest_sopbench._running.tools.toolbox import ToolboxFactory
+from pytest_sopbench._running.tools.toolbox import ToolboxFactory, Tools
 from pytest_sopbench._running.wire.server import Address, ToolServer
 
 FOLDER = Path(pytest_sopbench.__file__).parent / "bundled" / "dangerous_goods"

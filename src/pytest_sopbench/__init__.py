@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ._core.steps.split import split_sop
     from ._core.trajectory.match import TrajectoryMatch, match_trajectory
     from ._core.verdict import Outcome, Verdict
-    from ._running.tools.facade import Tools
+    from ._running.tools.toolbox import Tools
     from ._sessions.reading.reader import load_session
     from ._sessions.reading.saved import SavedSession
     from .errors import SopbenchError, ToolError, Unavailable
@@ -91,7 +91,7 @@ _HOMES = {
     "Task": "_core.model.task",
     "ToolCall": "_core.model.trace",
     "ToolError": "errors",
-    "Tools": "_running.tools.facade",
+    "Tools": "_running.tools.toolbox",
     "Trace": "_core.model.trace",
     "Trajectory": "_core.model.trajectory",
     "TrajectoryMatch": "_core.trajectory.match",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_sopbench._core.model.task import Task
     from pytest_sopbench._hooks.runs.shown import Run
     from pytest_sopbench._hooks.snapshots.fixture import SopSnapshot
-    from pytest_sopbench._running.tools.facade import Tools
+    from pytest_sopbench._running.tools.toolbox import Tools
     from pytest_sopbench._running.wire.server import McpTools
 
 SOP_FIXTURES = frozenset(

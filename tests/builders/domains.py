@@ -13,7 +13,7 @@ from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.metadata import is_domain_folder, read_metadata
 from pytest_sopbench._loading.strong import STRONG_FILE, data_hash
 from pytest_sopbench._loading.variants import variants_of
-from pytest_sopbench._running.tools.lookup import look_up
+from pytest_sopbench._running.tools.codeless import look_up
 
 __all__ = [
     "BUNDLED",

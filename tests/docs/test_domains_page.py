@@ -20,7 +20,7 @@ from pytest_sopbench._loading.metadata import (
     OutputShape,
     TableShape,
 )
-from pytest_sopbench._running.tools.lookup import look_up
+from pytest_sopbench._running.tools.codeless import look_up
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "domains.md").read_text(encoding="utf-8")
 FILES = dict(

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.hiding import masking
-from pytest_sopbench._running.observing.capture import (
+from pytest_sopbench._running.observing import (
     MARGIN,
     Output,
     RunLogHandler,

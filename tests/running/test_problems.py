@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._running.importing import ImportLimit, SlowImportError
 from pytest_sopbench._running.limits import Backoff
-from pytest_sopbench._running.observing.problem import (
+from pytest_sopbench._running.observing import (
     LONGEST,
     retry_after,
     standing_watch,

@@ -26,7 +26,7 @@ from pytest_sopbench._core.model.trace import Ending, FindingKind, ReturnedKind,
 from pytest_sopbench._core.values.json import TEXT_LIMIT
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.event_loop import LoopThread
-from pytest_sopbench._running.observing.problem import is_ours
+from pytest_sopbench._running.observing import is_ours
 from pytest_sopbench._running.runner import run_task
 from pytest_sopbench.errors import ToolError, Unavailable
 

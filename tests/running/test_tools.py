@@ -12,8 +12,8 @@ from typing import Any, Literal, get_type_hints
 import pytest
 
 from pytest_sopbench._core.model.task import ToolSpec
+from pytest_sopbench._running.tools.codeless import equals_cell
 from pytest_sopbench._running.tools.domain_code import annotation, load_manager_factory, load_policy
-from pytest_sopbench._running.tools.lookup import equals_cell
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 from pytest_sopbench.errors import (
     LoadingError,

@@ -25,9 +25,9 @@ import pytest
 from pytest_sopbench import Trace
 from pytest_sopbench._core.judging.availability import is_unavailable
 from pytest_sopbench._core.model.trace import Ending
+from pytest_sopbench._running import descendants
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.agents.spec import resolve_agent
-from pytest_sopbench._running.observing import descendants
 from pytest_sopbench._running.runner import run_task
 from pytest_sopbench._running.tools.toolbox import Toolbox
 from pytest_sopbench._running.wire import child as child_module

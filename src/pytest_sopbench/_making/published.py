@@ -24,12 +24,12 @@ from pytest_sopbench._loading.files.document import read_text
 from pytest_sopbench._loading.files.table import Table, read_table
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.metadata import DATA_FILE, Described, read_metadata
-from pytest_sopbench._running.observing.descendants import (
+from pytest_sopbench._running.descendants import (
     end_with_descendants,
     marked,
     wait_unreaped,
 )
-from pytest_sopbench._running.tools.lookup import look_up
+from pytest_sopbench._running.tools.codeless import look_up
 from pytest_sopbench.errors import ToolError
 
 # What the code of a tool answered on one row: to the row's own arguments, and to others.

@@ -36,12 +36,10 @@ from pytest_sopbench._core.model.task import (
 from pytest_sopbench._core.model.trace import Compared, Trace
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._core.values.text import fold
-from pytest_sopbench._running.observing.capture import Capture, Output, captured
-from pytest_sopbench._running.observing.problem import message_of, name_of
+from pytest_sopbench._running.event_loop import close_coroutine, in_thread, run_blocking
+from pytest_sopbench._running.importing import place_of
+from pytest_sopbench._running.observing import Capture, Output, captured, message_of, name_of
 from pytest_sopbench.errors import ComparerError
-
-from .event_loop import close_coroutine, in_thread, run_blocking
-from .importing import place_of
 
 # The seconds that somebody may take, less those in which the process stood still.
 #

@@ -41,8 +41,7 @@ from pytest_sopbench._running.limits import (
     State,
     TimeUsed,
 )
-from pytest_sopbench._running.observing.capture import Capture
-from pytest_sopbench._running.observing.problem import problem_of, retry_after
+from pytest_sopbench._running.observing import Capture, problem_of, retry_after
 from pytest_sopbench._running.runner import interrupted_trace, run_task
 from pytest_sopbench._running.threads import Clock, Pulse, RunThread, ThreadPool, Timers
 

@@ -16,7 +16,7 @@ from threading import Event, Lock, Thread
 from types import CoroutineType
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
-from pytest_sopbench._running.observing.capture import end_child_of
+from pytest_sopbench._running.observing import end_child_of
 
 from .threads import OneShotEvent, start
 

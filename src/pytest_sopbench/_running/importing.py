@@ -16,7 +16,7 @@ from threading import Event, Thread
 from typing import Final
 
 from pytest_sopbench._core.values.text import as_seconds
-from pytest_sopbench._running.observing.problem import is_installed, is_of, is_ours
+from pytest_sopbench._running.observing import is_installed, is_of, is_ours
 
 from .threads import start
 

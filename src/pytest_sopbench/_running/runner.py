@@ -16,8 +16,14 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Problem, Returned, ReturnedKind, Trace
 from pytest_sopbench._running.agents.caller import AgentCaller
-from pytest_sopbench._running.observing.capture import Capture, captured, end_child_of
-from pytest_sopbench._running.observing.problem import is_of, problem_of, watched_interrupts
+from pytest_sopbench._running.observing import (
+    Capture,
+    captured,
+    end_child_of,
+    is_of,
+    problem_of,
+    watched_interrupts,
+)
 from pytest_sopbench._running.tools.toolbox import Toolbox
 from pytest_sopbench._running.wire.request import AgentDiedError
 from pytest_sopbench.errors import TurnLimitError

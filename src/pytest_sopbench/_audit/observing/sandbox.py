@@ -26,7 +26,7 @@ from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.trace import Finding, FindingKind, ToolCall
 from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._running.observing.descendants import end_with_descendants, has_ended, marked
+from pytest_sopbench._running.descendants import end_with_descendants, has_ended, marked
 
 from .probing import copied, with_other_contents
 

@@ -19,8 +19,7 @@ from pytest_sopbench._hooks.runs.shown import Run
 from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef
 from pytest_sopbench._hooks.session.session import REF, SESSION
 from pytest_sopbench._hooks.settings.marks import marked_agent
-from pytest_sopbench._running.tools.facade import Tools
-from pytest_sopbench._running.tools.toolbox import Toolbox
+from pytest_sopbench._running.tools.toolbox import Toolbox, Tools
 from pytest_sopbench._running.wire.server import Address, McpTools, ToolServer
 from pytest_sopbench._running.wire.service import shared_server
 from pytest_sopbench.errors import SopbenchError

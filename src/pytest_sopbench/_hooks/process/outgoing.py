@@ -30,7 +30,7 @@ import pytest
 from pytest_sopbench._core.hiding import LineStart, harmless, without_controls
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._hooks.settings.hidden import REDACTION
-from pytest_sopbench._running.observing.capture import (
+from pytest_sopbench._running.observing import (
     RunLogHandler,
     is_kept_apart,
     is_shown,

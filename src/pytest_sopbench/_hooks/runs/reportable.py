@@ -27,7 +27,7 @@ from pytest_sopbench._core.verdict import Outcome, Verdict
 from pytest_sopbench._hooks.session.domains import TaskRef
 from pytest_sopbench._hooks.session.last import BegunSession, begun_session
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._running.observing.capture import Capture
+from pytest_sopbench._running.observing import Capture
 from pytest_sopbench._sessions.file.atomic import replace_file
 from pytest_sopbench._sessions.file.event_logs import trace_name
 from pytest_sopbench._sessions.journal import (

@@ -30,8 +30,7 @@ from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
 from pytest_sopbench._hooks.session.variants import VARIANT
 from pytest_sopbench._running.engine import Engine
 from pytest_sopbench._running.limits import EngineStatus, Job, Limits
-from pytest_sopbench._running.observing.capture import Capture, show_from_now_on
-from pytest_sopbench._running.observing.problem import standing_watch
+from pytest_sopbench._running.observing import Capture, show_from_now_on, standing_watch
 from pytest_sopbench._running.tools.domain_code import ManagerFactory
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench._settings.readers import GivenAgent

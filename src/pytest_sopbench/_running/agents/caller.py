@@ -25,7 +25,7 @@ from pytest_sopbench._core.steps.approving import (
 )
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._running.tools.domain_code import CannotFillError, Filling, plan_filling
-from pytest_sopbench._running.tools.facade import Tools
+from pytest_sopbench._running.tools.toolbox import Tools
 from pytest_sopbench.errors import AgentSpecError
 
 # The approver of one run: asks the user's own, and records what came of it.

@@ -22,9 +22,9 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.protocols import Policy, ToolCaller
 from pytest_sopbench._core.values.json import STRICT, JsonValue
 from pytest_sopbench._running.importing import place_of
-from pytest_sopbench._running.observing.problem import message_of, name_of
+from pytest_sopbench._running.observing import message_of, name_of
 from pytest_sopbench._running.tools.domain_code import load_policy
-from pytest_sopbench._running.tools.facade import Tools
+from pytest_sopbench._running.tools.toolbox import Tools
 from pytest_sopbench._running.wire.child import EXEC, LINES, resolve_exec, resolve_lines
 from pytest_sopbench._running.wire.service import HTTP, resolve_service
 from pytest_sopbench._settings.project_file import from_home

@@ -24,8 +24,7 @@ from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._core.model.task import Task, ToolSpec
 from pytest_sopbench._core.model.world import Tables
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
-from pytest_sopbench._running.observing.capture import Output, captured
-from pytest_sopbench._running.observing.problem import is_of, is_ours, message_of, name_of
+from pytest_sopbench._running.observing import Output, captured, is_of, is_ours, message_of, name_of
 from pytest_sopbench.errors import LoadingError, ToolError, ToolSpecError, Unavailable
 
 # A manager: the class in a domain's own code that serves its tools, one instance per run.

@@ -33,7 +33,7 @@ from pytest_sopbench._core.model.world import Tables
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.values.json import JsonValue, same_json, short_repr, to_json_value
 from pytest_sopbench._core.values.text import as_seconds
-from pytest_sopbench._running.observing.descendants import Reaper
+from pytest_sopbench._running.descendants import Reaper
 from pytest_sopbench._running.threads import start
 from pytest_sopbench._settings.readers import ENV
 from pytest_sopbench.errors import ToolError, ToolSpecError, Unavailable

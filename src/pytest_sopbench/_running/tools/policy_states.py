@@ -14,8 +14,7 @@ from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
-from pytest_sopbench._running.observing.capture import Output, captured
-from pytest_sopbench._running.observing.problem import message_of, name_of
+from pytest_sopbench._running.observing import Output, captured, message_of, name_of
 from pytest_sopbench._running.threads import start
 from pytest_sopbench.errors import SopbenchError
 

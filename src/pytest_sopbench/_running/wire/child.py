@@ -32,14 +32,14 @@ from typing import Any, Final
 
 from pytest_sopbench._core.agent_source import AgentContext
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._running.event_loop import in_thread, offloaded
-from pytest_sopbench._running.observing.descendants import (
+from pytest_sopbench._running.descendants import (
     end_with_descendants,
     marked,
     wait_unreaped,
 )
+from pytest_sopbench._running.event_loop import in_thread, offloaded
 from pytest_sopbench._running.tools.calls import OpenCall
-from pytest_sopbench._running.tools.facade import Served, Tools, begin, finish
+from pytest_sopbench._running.tools.toolbox import Served, Tools, begin, finish
 from pytest_sopbench.errors import AgentSpecError, RunOverError, ToolError
 
 from .request import (

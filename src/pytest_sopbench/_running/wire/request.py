@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from pytest_sopbench._core.values.json import STRICT, JsonValue
-from pytest_sopbench._running.tools.facade import Tools, trial_of
+from pytest_sopbench._running.tools.toolbox import Tools, trial_of
 from pytest_sopbench.errors import Unavailable
 
 from .server import Door

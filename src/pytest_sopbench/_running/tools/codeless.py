@@ -1,12 +1,22 @@
-"""The world of one run: a copy of its own, which its tools look into and change."""
+"""Tools without code: look-ups, which serve columns of the task's own row, and tools on a world.
+
+One row with its records is all there is for a look-up to look in, so it takes the same time however
+long the data is, and another row cannot be reached at all. The world of a run is a copy of its own,
+which its tools look into and change.
+"""
 
 from __future__ import annotations
 
+import ast
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cmp_to_key
 from typing import Any, Final, TypeAlias, cast
 
 from pytest_sopbench._core.contract.conditions import Operator, bound_holds, order_of
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.hiding import ready_to_cut
+from pytest_sopbench._core.model.task import LookupTool
 from pytest_sopbench._core.model.world import (
     Argument,
     Key,
@@ -25,9 +35,129 @@ from pytest_sopbench._core.model.world import (
     row_change,
 )
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
-from pytest_sopbench.errors import ToolArgumentError, ToolError
+from pytest_sopbench.errors import ToolArgumentError, ToolError, ToolSpecError
 
-from .lookup import equals_cell, look_up, shown
+_SHOWN: Final = 80
+
+
+def look_up(
+    tool: LookupTool, row: Mapping[str, JsonValue], arguments: Mapping[str, JsonValue]
+) -> JsonValue:
+    """Return the columns that the tool serves, or its constant result.
+
+    Raises:
+        ToolArgumentError: an argument does not fit the record, or any record of the table.
+        ToolError: all that the tool serves is empty, and it says that this is an error.
+    """
+    for name in tool.key:
+        if not equals_cell(_given(tool, arguments, name), row.get(tool.columns.get(name, name))):
+            msg = f"no record with {name} = {shown(arguments[name])}"
+            raise ToolArgumentError(msg)
+    for name in tool.check:
+        cell = _collapsed(row.get(tool.column_of(name)))
+        if not equals_cell(_collapsed(_given(tool, arguments, name)), cell):
+            msg = f"{name} does not match the record: {shown(arguments[name])}"
+            raise ToolArgumentError(msg)
+    if not tool.returns:
+        return tool.result
+    if not tool.table:
+        return _served(tool, row)
+    found = _records(tool, row, arguments)
+    return [_served(tool, record) for record in found] if tool.many else _served(tool, found[0])
+
+
+def equals_cell(given: JsonValue, cell: JsonValue) -> bool:
+    """Tell whether an argument is a cell's typed value, or the cell as it is written.
+
+    Exact: text is compared as it stands, and a boolean is not a number.
+    """
+    if isinstance(given, str) and not isinstance(cell, str):
+        return _reads_as(given.strip(), cell)
+    if isinstance(given, bool) is not isinstance(cell, bool):
+        return False
+    return given == cell
+
+
+def refuse_leaks(domain: Domain) -> None:
+    """Check that no look-up tool serves, or lets an agent guess at, what it must not know.
+
+    Raises:
+        ToolSpecError: a tool names an output field or a private column.
+    """
+    outputs = {output.name for output in domain.fields}
+    for tool in domain.lookups.values():
+        parameters = (*tool.key, *tool.check, *tool.record_key)
+        for column in (*map(tool.column_of, parameters), *tool.returns):
+            if column in outputs:
+                problem = "is an output column: the tool would give the answer away"
+            elif column in domain.private_columns:
+                problem = "is a private column, which no agent may see"
+            else:
+                continue
+            raise ToolSpecError(
+                domain.folder / "metadata.json",
+                f"tool {tool.name!r}: {column!r} {problem}",
+                column="tools",
+                hint="take it out of key, check and returns",
+            )
+
+
+def _records(
+    tool: LookupTool, row: Mapping[str, JsonValue], arguments: Mapping[str, JsonValue]
+) -> list[Mapping[str, JsonValue]]:
+    """The task's records that fit the arguments; at least one, but for an empty list of many."""
+    wanted = {name: _given(tool, arguments, name) for name in tool.record_key}
+    records = cast("Sequence[Mapping[str, JsonValue]]", row.get(tool.table) or ())
+    found = [
+        record
+        for record in records
+        if all(equals_cell(value, record[tool.column_of(n)]) for n, value in wanted.items())
+    ]
+    if not found and tool.not_found == "error":
+        fits = " and ".join(f"{name} = {shown(value)}" for name, value in wanted.items())
+        msg = f"no record with {fits}" if wanted else f"{tool.name}: there is no record"
+        raise ToolArgumentError(msg)
+    return found
+
+
+def _served(tool: LookupTool, record: Mapping[str, JsonValue]) -> JsonValue:
+    served = {column: record.get(column) for column in tool.returns}
+    empty = all(value in (None, "") for value in served.values())
+    if empty and tool.missing == "error" and not tool.many:
+        msg = f"{tool.name}: the record has no {', '.join(tool.returns)}"
+        raise ToolError(msg)
+    return served[tool.returns[0]] if tool.bare else served
+
+
+def _given(tool: LookupTool, arguments: Mapping[str, JsonValue], name: str) -> JsonValue:
+    if name not in arguments:
+        msg = f"{tool.name}: parameter {name!r} is missing"
+        raise ToolArgumentError(msg)
+    return arguments[name]
+
+
+def _collapsed(value: JsonValue) -> JsonValue:
+    return " ".join(value.split()) if isinstance(value, str) else value
+
+
+def _reads_as(text: str, cell: JsonValue) -> bool:
+    if cell is None:
+        return text == ""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            value = read(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        if not isinstance(value, str) and equals_cell(value, cell):
+            return True
+    return False
+
+
+def shown(value: JsonValue) -> str:
+    """Write a value into an error."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{ready_to_cut(text)[:_SHOWN]}..."
+
 
 Arguments = Mapping[str, JsonValue]
 
@@ -90,7 +220,7 @@ class RunWorld:
                 return look_up(tool.lookup, {**row, tool.table: [*rows.values()]}, arguments)
             case "search":
                 found = [one for one in rows.values() if _fits(tool, tool.where, one, arguments)]
-                return [_served(tool.returns, one) for one in _ordered(found, tool.order_by)]
+                return [_row_served(tool.returns, one) for one in _ordered(found, tool.order_by)]
             case "insert":
                 return self._insert(tool, arguments)
             case _:
@@ -162,7 +292,7 @@ class RunWorld:
             raise ToolError(msg)
         self._written.append((tool.table, key, None))
         rows[key] = row
-        return _served(tool.returns, row)
+        return _row_served(tool.returns, row)
 
     def _change(self, tool: WorldTool, arguments: Arguments) -> JsonValue:
         row = self._found(tool, arguments)
@@ -180,10 +310,10 @@ class RunWorld:
         key = as_key(row[self._keys[tool.table]])
         self._written.append((tool.table, key, copied(row)))
         row.update(written)
-        return _served(tool.returns, row)
+        return _row_served(tool.returns, row)
 
     def _found(self, tool: WorldTool, arguments: Arguments) -> dict[str, JsonValue]:
-        wanted = {column: _given(tool, name, arguments) for name, column in tool.key.items()}
+        wanted = {column: _argument(tool, name, arguments) for name, column in tool.key.items()}
         found = [
             row
             for row in self.tables[tool.table].values()
@@ -212,7 +342,7 @@ class RunWorld:
         if isinstance(value, Argument):
             if _left_out(tool, value, arguments):
                 return None
-            return to_json_value(_given(tool, value.name, arguments))
+            return to_json_value(_argument(tool, value.name, arguments))
         return to_json_value(value)
 
     def _check(self, tool: WorldTool, row: Row | None, arguments: Arguments) -> None:
@@ -254,7 +384,7 @@ def _fits(tool: WorldTool, where: Sequence[Where], row: Row, arguments: Argument
 
 def _bound(tool: WorldTool, one: Where, arguments: Arguments) -> JsonValue:
     if isinstance(one.value, Argument):
-        return _given(tool, one.value.name, arguments)
+        return _argument(tool, one.value.name, arguments)
     return one.value
 
 
@@ -264,14 +394,14 @@ def _left_out(tool: WorldTool, value: object, arguments: Arguments) -> bool:
     )
 
 
-def _given(tool: WorldTool, name: str, arguments: Arguments) -> JsonValue:
+def _argument(tool: WorldTool, name: str, arguments: Arguments) -> JsonValue:
     if name not in arguments:
         msg = f"{tool.name}: parameter {name!r} is missing"
         raise ToolArgumentError(msg)
     return arguments[name]
 
 
-def _served(columns: Sequence[str], row: Row) -> JsonValue:
+def _row_served(columns: Sequence[str], row: Row) -> JsonValue:
     return {name: to_json_value(row.get(name)) for name in columns}
 
 

@@ -1,1 +1,0 @@
-"""What a run shows beside its calls: output, logs, exceptions, interrupts."""
