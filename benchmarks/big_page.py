@@ -10,16 +10,15 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_sopbench._core.comparing.compare import compare
-from pytest_sopbench._core.comparing.comparison import ComparedSession
-from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
+from pytest_sopbench._core.comparing import compare, leaderboard_of
+from pytest_sopbench._core.comparison import ComparedSession
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
 from pytest_sopbench._core.gates.decide import SessionPage, TaskFacts
 from pytest_sopbench._core.model.trace import Mismatch, Problem, Trace, Usage
-from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
+from pytest_sopbench._core.trajectory.calls import ExpectedCall
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.reading.saved import grouped, summarized
 

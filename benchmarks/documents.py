@@ -17,7 +17,7 @@ from tables import is_small
 
 from pytest_sopbench._core.documents.schema import DocumentRules, Role
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
 

@@ -21,7 +21,7 @@ from pytest_sopbench._core.answers.find import find_answer, read_returned
 from pytest_sopbench._core.answers.published import NOT_FOUND
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import matches_as_published
-from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import FieldType, OutputField, Scoring, Task
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
 

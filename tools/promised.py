@@ -24,8 +24,8 @@ import pytest_sopbench
 from pytest_sopbench import errors, hookspecs, plugin
 from pytest_sopbench._cli import app
 from pytest_sopbench._core.gates import conditions
-from pytest_sopbench._core.model.trajectory import Trajectory
 from pytest_sopbench._core.records import event_log
+from pytest_sopbench._core.trajectory.calls import Trajectory
 from pytest_sopbench._core.trajectory.snapshot import Snapshot, snapshot_text
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.settings import marks

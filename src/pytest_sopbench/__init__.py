@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_sopbench._core.fields.comparison import Match
     from pytest_sopbench._core.model.trace import Answer, Mismatch
-    from pytest_sopbench._core.steps.split import Procedure, Step
+    from pytest_sopbench._core.steps import (
+        ApprovalDecision,
+        ApprovalRequest,
+        Procedure,
+        Step,
+        split_sop,
+    )
+    from pytest_sopbench._core.trajectory.calls import Call, ExpectedCall, Trajectory
     from pytest_sopbench._hooks.runs.shown import Run
 
     from ._core.domain import Domain
@@ -21,10 +28,7 @@ if TYPE_CHECKING:
     from ._core.metrics.summary import Summary
     from ._core.model.task import OutputField, RunKey, Task
     from ._core.model.trace import ToolCall, Trace
-    from ._core.model.trajectory import Call, ExpectedCall, Trajectory
     from ._core.records.record import RunRecord
-    from ._core.steps.approving import ApprovalDecision, ApprovalRequest
-    from ._core.steps.split import split_sop
     from ._core.trajectory.match import TrajectoryMatch, match_trajectory
     from ._core.verdict import Outcome, Verdict
     from ._running.tools.toolbox import Tools
@@ -69,37 +73,37 @@ __all__ = [
 
 _HOMES = {
     "Answer": "_core.model.trace",
-    "ApprovalDecision": "_core.steps.approving",
-    "ApprovalRequest": "_core.steps.approving",
-    "Call": "_core.model.trajectory",
+    "ApprovalDecision": "_core.steps",
+    "ApprovalRequest": "_core.steps",
+    "Call": "_core.trajectory.calls",
     "Domain": "_core.domain",
-    "ExpectedCall": "_core.model.trajectory",
+    "ExpectedCall": "_core.trajectory.calls",
     "Match": "_core.fields.comparison",
     "Metric": "_core.metrics.metric",
     "Mismatch": "_core.model.trace",
     "Outcome": "_core.verdict",
     "OutputField": "_core.model.task",
-    "Procedure": "_core.steps.split",
+    "Procedure": "_core.steps",
     "Run": "_hooks.runs.shown",
     "RunKey": "_core.model.task",
     "RunRecord": "_core.records.record",
     "SavedSession": "_sessions.reading.saved",
     "SessionPage": "_core.gates.decide",
     "SopbenchError": "errors",
-    "Step": "_core.steps.split",
+    "Step": "_core.steps",
     "Summary": "_core.metrics.summary",
     "Task": "_core.model.task",
     "ToolCall": "_core.model.trace",
     "ToolError": "errors",
     "Tools": "_running.tools.toolbox",
     "Trace": "_core.model.trace",
-    "Trajectory": "_core.model.trajectory",
+    "Trajectory": "_core.trajectory.calls",
     "TrajectoryMatch": "_core.trajectory.match",
     "Unavailable": "errors",
     "Verdict": "_core.verdict",
     "load_session": "_sessions.reading.reader",
     "match_trajectory": "_core.trajectory.match",
-    "split_sop": "_core.steps.split",
+    "split_sop": "_core.steps",
 }
 
 

@@ -19,11 +19,11 @@ import pytest
 
 import pytest_sopbench
 from pytest_sopbench import Domain, Task, Trace, Verdict
+from pytest_sopbench._core.availability import is_unavailable
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.availability import is_unavailable
-from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import Scoring
-from pytest_sopbench._core.steps.approving import Approver, approve_all
+from pytest_sopbench._core.steps import Approver, approve_all
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.runner import run_task

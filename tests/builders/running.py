@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.steps.approving import deny_all
+from pytest_sopbench._core.steps import deny_all
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.agents.spec import resolve_agent
 

@@ -19,8 +19,8 @@ import pytest_sopbench
 from pytest_sopbench import Domain, Task, Verdict
 from pytest_sopbench._core.contract.demands import RuleState
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.protocols import Policy
+from pytest_sopbench._core.judging import judge
+from pytest_sopbench._core.protocols import Policy
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.runner import run_task

@@ -22,10 +22,10 @@ from bundled_domains.catalogue import READS
 from pytest_sopbench import Domain, Task, Verdict
 from pytest_sopbench._core.contract.demands import RuleState
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.protocols import Policy
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.model.world import StateChange
+from pytest_sopbench._core.protocols import Policy
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.runner import run_task

@@ -12,7 +12,7 @@ from click.testing import Result
 
 from pytest_sopbench import Mismatch, Outcome
 from pytest_sopbench._cli.show import find_term, glossary, names_of
-from pytest_sopbench._core.comparing.comparison import ComparisonResult
+from pytest_sopbench._core.comparison import ComparisonResult
 from pytest_sopbench._core.fields.comparison import OTHER_LABEL, UNKNOWN_LABEL
 from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.records.record import CallRecord

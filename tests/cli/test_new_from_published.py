@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from pytest_sopbench import Domain
 from pytest_sopbench._cli import new
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.runner import run_task

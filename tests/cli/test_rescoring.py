@@ -12,9 +12,8 @@ import pytest
 from click.testing import Result
 
 from pytest_sopbench import Domain, Outcome, RunKey, RunRecord, ToolCall, Trace
-from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
-from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.domain import JudgingRules, rules_fingerprint
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import MASK, Scoring
 from pytest_sopbench._core.model.trace import Ending, Problem, Returned, ReturnedKind
 from pytest_sopbench._core.records.event_log import event_log

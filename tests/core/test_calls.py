@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from pytest_sopbench import Call, ExpectedCall, ToolCall, Trace, Trajectory, match_trajectory
 from pytest_sopbench._core.model.trace import Ending
-from pytest_sopbench._core.model.trajectory import expected_calls, trajectory_of, unneeded_calls
 from pytest_sopbench._core.trajectory.calls import (
     ArgumentMode,
     CallDemand,
@@ -20,12 +19,15 @@ from pytest_sopbench._core.trajectory.calls import (
     argument_differences,
     arguments_match,
     ended_before,
+    expected_calls,
     groups,
     is_sequence,
     overlaps_of,
     spans,
     stands_before,
+    trajectory_of,
     unmet_call,
+    unneeded_calls,
     unwanted_call,
 )
 from pytest_sopbench._core.trajectory.match import joined, laid_out

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import Outcome, RunRecord, Summary
-from pytest_sopbench._core.comparing.compare import compare
-from pytest_sopbench._core.comparing.comparison import ComparedSession, SessionComparison
+from pytest_sopbench._core.comparing import compare
+from pytest_sopbench._core.comparison import ComparedSession, SessionComparison
 from pytest_sopbench._core.gates.budget import Budget, Spending, reaches_time, read_budget
 from pytest_sopbench._core.gates.calibration import (
     OTHER_JUDGE,

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_sopbench import Mismatch, Outcome, RunRecord
-from pytest_sopbench._core.comparing.compare import compare
-from pytest_sopbench._core.comparing.comparison import (
+from pytest_sopbench._core.comparing import compare
+from pytest_sopbench._core.comparison import (
     ComparedSession,
     ComparisonResult,
     GroupComparison,

@@ -36,7 +36,7 @@ from pytest_sopbench._core.contract.demands import (
 from pytest_sopbench._core.contract.rules import Contract, Rule, RuleResult, Severity
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.judging.judge import breaches, judge
+from pytest_sopbench._core.judging import breaches, judge
 from pytest_sopbench._core.model.task import Compare, FieldType
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind
 from pytest_sopbench._core.values.json import JsonValue

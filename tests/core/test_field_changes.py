@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pytest_sopbench import Outcome, RunRecord
-from pytest_sopbench._core.comparing.compare import compare
-from pytest_sopbench._core.comparing.comparison import (
+from pytest_sopbench._core.comparing import compare
+from pytest_sopbench._core.comparison import (
     ComparedSession,
     FieldChange,
     GroupComparison,

@@ -19,16 +19,14 @@ import pytest_sopbench
 from pytest_sopbench import Outcome, OutputField, Task, ToolCall, Trace, Verdict
 from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.answers.published import NOT_FOUND
+from pytest_sopbench._core.availability import is_unavailable
 from pytest_sopbench._core.contract.conditions import AllOf, AnyOf, Operator, Source, ValueCondition
 from pytest_sopbench._core.contract.demands import AtMost, Forbids
 from pytest_sopbench._core.contract.rules import Contract, Rule, Severity
 from pytest_sopbench._core.documents.schema import DocumentRules
-from pytest_sopbench._core.domain import JudgingRules
+from pytest_sopbench._core.domain import JudgingRules, rules_fingerprint
 from pytest_sopbench._core.fields.values import infer_field, value_key
-from pytest_sopbench._core.judging import fingerprint
-from pytest_sopbench._core.judging.availability import is_unavailable
-from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
-from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import Compare, FieldType, Scoring
 from pytest_sopbench._core.model.trace import Ending, Problem
 from pytest_sopbench._core.values.json import JsonValue
@@ -507,7 +505,7 @@ def test_another_reader_of_markdown_changes_the_hash_unless_the_answer_is_a_docu
 ) -> None:
     document = JudgingRules(fields=(), document=DocumentRules(schema={"type": "object"}))
     before = hash_of(HAZARD), rules_fingerprint({"domain": document})
-    monkeypatch.setattr(fingerprint, "_markdown_version", lambda: "99")
+    monkeypatch.setattr("pytest_sopbench._core.domain._markdown_version", lambda: "99")
 
     assert before[0] != hash_of(HAZARD)
     assert before[1] == rules_fingerprint({"domain": document})
@@ -523,7 +521,7 @@ def test_the_order_of_domains_and_fields_means_nothing() -> None:
 
 def test_the_hash_is_the_same_in_every_process() -> None:
     program = (
-        "from pytest_sopbench._core.judging.fingerprint import rules_fingerprint as h\n"
+        "from pytest_sopbench._core.domain import rules_fingerprint as h\n"
         "from pytest_sopbench._core.domain import JudgingRules\n"
         "from pytest_sopbench._core.model.task import *\n"
         "field = OutputField(name='hazard', type=FieldType.ENUM, aliases={'d': 'D', 'a': 'A'})\n"
@@ -593,7 +591,7 @@ def test_a_domain_keeps_the_hash_by_which_older_baselines_know_it(
     name: str, known: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their rules have conditions. A change of the rules themselves makes another hash."""
-    monkeypatch.setattr(fingerprint, "_markdown_version", lambda: "4.0.0")
+    monkeypatch.setattr("pytest_sopbench._core.domain._markdown_version", lambda: "4.0.0")
     domain = load_domain(BUNDLED / name)
     rules = JudgingRules(fields=domain.fields, contract=domain.contract)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import pytest
 
 from pytest_sopbench import Outcome, RunRecord
-from pytest_sopbench._core.comparing.leaderboard import OTHER_TASKS, Leaderboard, leaderboard_of
+from pytest_sopbench._core.comparing import OTHER_TASKS, Leaderboard, leaderboard_of
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.task import GroupKey, TaskName
 from pytest_sopbench._core.statistics import mcnemar

@@ -20,7 +20,7 @@ from scipy.stats import binomtest, permutation_test
 
 from pytest_sopbench import Outcome, RunRecord
 from pytest_sopbench._core import statistics as paired_tests
-from pytest_sopbench._core.comparing.comparison import NotCompared, pair_runs
+from pytest_sopbench._core.comparison import NotCompared, pair_runs
 from pytest_sopbench._core.model.task import TaskKey
 from pytest_sopbench._core.statistics import holm, needed_for, newcombe, paired_test, wilson
 

@@ -23,7 +23,7 @@ from pytest_sopbench._core.contract.conditions import Operator, Source, ValueCon
 from pytest_sopbench._core.contract.demands import DemandKind, Forbids, Requires, RuleState
 from pytest_sopbench._core.contract.rules import Contract, Rule, RuleResult, Severity
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.judge import CUT_OFF, breaches, judge, with_procedure
+from pytest_sopbench._core.judging import CUT_OFF, breaches, judge, with_procedure
 from pytest_sopbench._core.metrics.counts import (
     ContractTally,
     RuleTally,

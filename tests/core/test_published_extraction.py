@@ -20,7 +20,7 @@ from pytest_sopbench._core.answers.published import published_answer
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import matches_as_published
 from pytest_sopbench._core.fields.values import infer_field
-from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import FieldType, Scoring
 from pytest_sopbench._core.model.trace import AnswerForm, Ending
 

@@ -16,8 +16,7 @@ from pytest_sopbench import Mismatch, Outcome, OutputField, RunKey, RunRecord, T
 from pytest_sopbench._core.contract.demands import DEMANDS, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.agent_labels import labels_of, named_agents, of_parameter
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import (
     Compare,
     FieldType,
@@ -25,6 +24,9 @@ from pytest_sopbench._core.model.task import (
     TaskKey,
     TaskName,
     domain_of,
+    labels_of,
+    named_agents,
+    of_parameter,
 )
 from pytest_sopbench._core.model.trace import (
     Compared,

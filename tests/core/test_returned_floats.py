@@ -14,7 +14,7 @@ from pytest_sopbench import Outcome, OutputField, Task, Trace, Verdict
 from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import Compare, FieldType
 from pytest_sopbench._core.model.trace import Ending
 from pytest_sopbench._core.records.record import record_of

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pytest_sopbench import Outcome, OutputField, Task, ToolCall, Trace
 from pytest_sopbench._core.contract.demands import Known, RuleState, StateDemand
 from pytest_sopbench._core.domain import JudgingRules, StateRules
+from pytest_sopbench._core.end_state import NOT_RECORDED, SeenWorld, state_differs
 from pytest_sopbench._core.gates.quarantine import judged_in_doubt
-from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.judging.state import NOT_RECORDED, SeenWorld, state_differs
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.task import FieldType, Scoring
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind

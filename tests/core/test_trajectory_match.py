@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_sopbench import Call, ExpectedCall, Trajectory, TrajectoryMatch, match_trajectory
-from pytest_sopbench._core.model.trajectory import expected_calls
-from pytest_sopbench._core.trajectory.calls import ArgumentMode, arguments_match
+from pytest_sopbench._core.trajectory.calls import ArgumentMode, arguments_match, expected_calls
 from pytest_sopbench._core.trajectory.match import MatchedPair, MatchMode, assigned
 
 MATCHES: tuple[MatchMode, ...] = get_args(MatchMode)

@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from pytest_sopbench._core.comparing.comparison import ComparisonResult
+from pytest_sopbench._core.comparison import ComparisonResult
 from pytest_sopbench._core.gates.conditions import COMPARISON_GATES, gate_names
 from tests.builders.pages import DOCS, blocks, write_late_returns
 

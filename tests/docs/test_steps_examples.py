@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench import ApprovalRequest
-from pytest_sopbench._core.steps.split import Moment
+from pytest_sopbench._core.steps import Moment
 from pytest_sopbench._loading.domain.steps_file import read_steps
 from pytest_sopbench._loading.load import read_script
 

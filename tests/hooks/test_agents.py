@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.agent_source import AgentContext
+from pytest_sopbench._core.protocols import AgentContext
 from pytest_sopbench._hooks import code as agents
 from pytest_sopbench._running.agents.spec import SOURCES
 from pytest_sopbench.errors import AgentSpecError

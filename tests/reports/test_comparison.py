@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from pytest_sopbench import Mismatch, Outcome, RunRecord, Summary
-from pytest_sopbench._core.comparing.compare import compare
-from pytest_sopbench._core.comparing.comparison import (
+from pytest_sopbench._core.comparing import Difference, Leaderboard, Standing, compare
+from pytest_sopbench._core.comparison import (
     OTHER_RULES,
     Change,
     ComparedSession,
@@ -17,7 +17,6 @@ from pytest_sopbench._core.comparing.comparison import (
     GroupComparison,
     SetupChange,
 )
-from pytest_sopbench._core.comparing.leaderboard import Difference, Leaderboard, Standing
 from pytest_sopbench._core.metrics.counts import Amount
 from pytest_sopbench._core.model.task import TaskKey
 from pytest_sopbench._core.model.trace import Usage

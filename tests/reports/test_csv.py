@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import Mismatch, Outcome, RunRecord, SessionPage
-from pytest_sopbench._core.comparing.compare import compare
-from pytest_sopbench._core.comparing.comparison import ComparedSession
+from pytest_sopbench._core.comparing import compare
+from pytest_sopbench._core.comparison import ComparedSession
 from pytest_sopbench._core.gates.quarantine import Forgiven
 from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._core.model.trace import Usage

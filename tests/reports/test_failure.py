@@ -24,8 +24,8 @@ from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.metrics.counts import RuleTally
 from pytest_sopbench._core.model.trace import AnswerForm, Problem, Usage
-from pytest_sopbench._core.model.trajectory import expected_calls
 from pytest_sopbench._core.records.record import CallRecord
+from pytest_sopbench._core.trajectory.calls import expected_calls
 from pytest_sopbench._core.trajectory.match import MatchMode
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._reports.failure.task import failure_lines

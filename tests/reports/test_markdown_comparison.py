@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_sopbench import Outcome, RunRecord
-from pytest_sopbench._core.comparing.compare import compare
-from pytest_sopbench._core.comparing.comparison import ComparedSession, SessionComparison
+from pytest_sopbench._core.comparing import compare
+from pytest_sopbench._core.comparison import ComparedSession, SessionComparison
 from pytest_sopbench._reports.pages.markdown import comparison_block
 from tests.builders.runs import run
 

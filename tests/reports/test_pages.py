@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from jsonschema_rs import validator_for
 
 from pytest_sopbench import Mismatch, Outcome, RunRecord, SessionPage
-from pytest_sopbench._core.comparing.compare import compare
-from pytest_sopbench._core.comparing.comparison import ComparedSession
-from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
+from pytest_sopbench._core.comparing import compare, leaderboard_of
+from pytest_sopbench._core.comparison import ComparedSession
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.gates.conditions import GateState, GateVerdict

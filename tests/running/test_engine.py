@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_sopbench import Trace
-from pytest_sopbench._core.judging.availability import is_unavailable
+from pytest_sopbench._core.availability import is_unavailable
 from pytest_sopbench._core.model.trace import Ending
 from pytest_sopbench._running import engine as engines
 from pytest_sopbench._running import event_loop as awaiting

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pytest_sopbench import ApprovalDecision, ApprovalRequest
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.model.trace import FindingKind, Usage
-from pytest_sopbench._core.steps.approving import deny_all
+from pytest_sopbench._core.steps import deny_all
 from pytest_sopbench._core.trajectory.calls import stands_before
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.tools.calls import GIVEN_UP, REFUSALS, CallLog, OpenCall, replies_seen

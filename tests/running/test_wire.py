@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from pytest_sopbench import Trace
-from pytest_sopbench._core.judging.availability import is_unavailable
+from pytest_sopbench._core.availability import is_unavailable
 from pytest_sopbench._core.model.trace import Ending
 from pytest_sopbench._running import descendants
 from pytest_sopbench._running.agents.caller import AgentCaller

@@ -31,7 +31,7 @@ from pytest_sopbench._cli.gate import (
     given_gates,
     status_of,
 )
-from pytest_sopbench._core.comparing.comparison import (
+from pytest_sopbench._core.comparison import (
     ComparisonResult,
     SessionComparison,
     comparison_to_json,

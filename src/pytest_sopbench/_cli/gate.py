@@ -23,7 +23,7 @@ from pytest_sopbench._cli.app import (
     refuse,
     say,
 )
-from pytest_sopbench._core.comparing.comparison import SessionComparison
+from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions import (
     COMPARISON_GATES,
     GateSpec,

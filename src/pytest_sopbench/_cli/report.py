@@ -19,7 +19,7 @@ from pytest_sopbench._cli.app import (
 )
 from pytest_sopbench._cli.found_domains import domain_option, readable_domains
 from pytest_sopbench._cli.gate import fail_under_option, gate_option, given_gates
-from pytest_sopbench._core.comparing.comparison import SessionComparison
+from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions import GateSpec
 from pytest_sopbench._core.gates.decide import Decision, PageSources, SessionPage
 from pytest_sopbench._core.hiding import current_mask

@@ -13,8 +13,8 @@ from typing import Final
 from pytest_sopbench._audit.observing.mutating import cited_clauses
 from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.domain import Domain, JudgingRules
-from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.judging.state import UnknownStateError, state_differs
+from pytest_sopbench._core.end_state import UnknownStateError, state_differs
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.model.world import StateChange

@@ -16,16 +16,16 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_sopbench._core.agent_source import (
+from pytest_sopbench._core.model.task import of_parameter
+from pytest_sopbench._core.protocols import (
     MODEL_AGENT_KINDS,
     AgentContext,
     AgentOptions,
     AgentSource,
+    Policy,
     names_model_agent,
 )
-from pytest_sopbench._core.model.agent_labels import of_parameter
-from pytest_sopbench._core.model.protocols import Policy
-from pytest_sopbench._core.steps.approving import DENY, SCRIPTED, Approver, approve_all, deny_all
+from pytest_sopbench._core.steps import DENY, SCRIPTED, Approver, approve_all, deny_all
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.session.domains import ActiveDomain, import_limit, pace_of
 from pytest_sopbench._hooks.session.session import SopSession

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Final
 
 from pytest_sopbench._core.fields.comparison import Match, as_text
-from pytest_sopbench._core.judging.judge import Question as Comparison
+from pytest_sopbench._core.judging import Question as Comparison
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.values.text import is_empty
 from pytest_sopbench._running.comparing import Comparer

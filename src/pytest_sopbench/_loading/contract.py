@@ -54,7 +54,7 @@ from pytest_sopbench._core.contract.rules import (
     unreadable_rules,
 )
 from pytest_sopbench._core.model.task import ToolSpec
-from pytest_sopbench._core.model.trajectory import ExpectedCall
+from pytest_sopbench._core.trajectory.calls import ExpectedCall
 from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
 from pytest_sopbench._loading.domain.layout import Layout
 from pytest_sopbench._loading.domain.rows import TaskRows

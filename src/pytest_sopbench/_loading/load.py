@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import LookupTool, McpServer, ToolSpec
 from pytest_sopbench._core.model.world import WorldTool
-from pytest_sopbench._core.steps.approving import Decisions, Scripted
+from pytest_sopbench._core.steps import Decisions, Scripted
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.contract import domain_contract, domain_expected_calls
 from pytest_sopbench._loading.documents import load_document_domain

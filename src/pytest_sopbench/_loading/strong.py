@@ -8,8 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.judging.fingerprint import contract_fingerprint
+from pytest_sopbench._core.domain import Domain, contract_fingerprint
 from pytest_sopbench._loading.load import EXPECTED_CALLS, POLICY_FILE
 from pytest_sopbench.errors import LoadingError
 

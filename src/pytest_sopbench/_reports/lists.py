@@ -8,7 +8,7 @@ from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Compare, OutputField
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.steps.split import Procedure, Step
+from pytest_sopbench._core.steps import Procedure, Step
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.terminal.misses import DIRECTION, LIMIT, MissGroups, namer
 

@@ -11,8 +11,7 @@ from datetime import date
 from pytest_sopbench._core.gates.budget import Budget, Spending, reaches_time
 from pytest_sopbench._core.gates.quarantine import FlakyTask, FlakyTasks
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.agent_labels import telling_labels
-from pytest_sopbench._core.model.task import RunKey, Scoring
+from pytest_sopbench._core.model.task import RunKey, Scoring, telling_labels
 from pytest_sopbench._core.model.trace import ATTEMPT, GOES_ON, HELD, LOOP_LOST, STOOD_STILL
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome

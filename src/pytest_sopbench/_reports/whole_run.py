@@ -13,8 +13,8 @@ from typing import Final
 from pytest_sopbench._core.answers.values import FORMS
 from pytest_sopbench._core.metrics.counts import wrong_of
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._core.model.trajectory import Call, ExpectedCall, Trajectory
 from pytest_sopbench._core.records.record import DocumentRecord, RunRecord
+from pytest_sopbench._core.trajectory.calls import Call, ExpectedCall, Trajectory
 from pytest_sopbench._core.trajectory.match import TrajectoryMatch, match_trajectory
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import read_number

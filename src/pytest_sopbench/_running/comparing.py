@@ -24,7 +24,7 @@ from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import Match, not_judged, read_match
 from pytest_sopbench._core.fields.values import written
 from pytest_sopbench._core.hiding import Mask, current_mask, masking
-from pytest_sopbench._core.judging.judge import NOT_ASKED, Question, questions
+from pytest_sopbench._core.judging import NOT_ASKED, Question, questions
 from pytest_sopbench._core.model.task import (
     ASKED_OF_OTHERS,
     PUBLISHED_TOO,

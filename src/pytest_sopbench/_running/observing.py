@@ -29,8 +29,8 @@ from typing import Any, Final, Literal, TextIO, TypeAlias, TypeGuard, TypeVar, c
 from weakref import WeakSet
 
 from pytest_sopbench import errors
+from pytest_sopbench._core.availability import chain
 from pytest_sopbench._core.hiding import current_mask, ready_to_cut, without_controls
-from pytest_sopbench._core.judging.availability import chain
 from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.values.json import call_safely, escape_surrogates, get_member
 

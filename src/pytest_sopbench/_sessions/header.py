@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from pydantic_core import SchemaValidator
 from pydantic_core import core_schema as cs
 
-from pytest_sopbench._core.comparing.comparison import Setup
+from pytest_sopbench._core.comparison import Setup
 from pytest_sopbench._core.model.task import Share, TaskName
 from pytest_sopbench._core.records.lines import (
     AMOUNT,

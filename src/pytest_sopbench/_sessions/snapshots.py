@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.trajectory import Trajectory
 from pytest_sopbench._core.records.reconstruct import record_refusal, recorded_trajectory
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.trajectory.calls import Trajectory
 from pytest_sopbench._core.trajectory.snapshot import (
     SUFFIX,
     Snapshot,

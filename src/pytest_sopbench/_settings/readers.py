@@ -14,7 +14,8 @@ from pytest_sopbench._core.gates.budget import read_budget
 from pytest_sopbench._core.gates.conditions import GateSpec, read_gate
 from pytest_sopbench._core.gates.conditions import read_fail_under as read_bound
 from pytest_sopbench._core.model.task import Scoring
-from pytest_sopbench._core.steps import approving
+from pytest_sopbench._core.steps import AUTO as APPROVED
+from pytest_sopbench._core.steps import DENY, SCRIPTED
 from pytest_sopbench._core.trajectory.snapshot import read_rules as read_snapshot_rules
 from pytest_sopbench._core.verdict import Outcome
 
@@ -189,7 +190,7 @@ MOST_TRIALS: Final = 1_000
 def read_approver(text: str) -> str:
     """Read who approves steps: a word, or `scripted:` and the path of a file."""
     kind, sign, path = text.partition(":")
-    if text in (approving.AUTO, approving.DENY) or (kind == approving.SCRIPTED and sign and path):
+    if text in (APPROVED, DENY) or (kind == SCRIPTED and sign and path):
         return text
     msg = f"{text}: auto, deny or scripted:PATH expected"
     raise ValueError(msg)

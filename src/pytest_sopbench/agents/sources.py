@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final, TypeGuard
 
-from pytest_sopbench._core.agent_source import MODEL_AGENT_KINDS, AgentContext
+from pytest_sopbench._core.protocols import MODEL_AGENT_KINDS, AgentContext
 from pytest_sopbench.agents.function_calling import FunctionCalling
 from pytest_sopbench.agents.model_agent import ModelAgent, settings_of
 from pytest_sopbench.agents.react import ReAct

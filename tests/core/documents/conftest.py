@@ -11,7 +11,7 @@ from pytest_sopbench import Task, Trace, Verdict
 from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.documents.schema import DocumentRules, Role
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.trace import Ending
 
 GUEST = {

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from pytest_sopbench import Verdict
+from pytest_sopbench._core.documents.comparing import list_symptom, lost_or_extra, symptom
 from pytest_sopbench._core.documents.schema import DocumentRules, Role
-from pytest_sopbench._core.documents.wording import list_symptom, lost_or_extra, symptom
 
 SCHEMA = {
     "type": "object",

@@ -16,7 +16,7 @@ from pytest_sopbench._core.documents.published import (
 )
 from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.model.trace import Ending
 from pytest_sopbench.errors import SopbenchError

@@ -18,9 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import ExpectedCall, Mismatch, Outcome, Trace
-from pytest_sopbench._core.comparing.compare import compare
-from pytest_sopbench._core.comparing.comparison import ComparedSession
-from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
+from pytest_sopbench._core.comparing import compare, leaderboard_of
+from pytest_sopbench._core.comparison import ComparedSession
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.gates.conditions import GateState, GateVerdict

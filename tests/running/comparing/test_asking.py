@@ -17,7 +17,7 @@ import pytest
 
 from pytest_sopbench import Match, Outcome, OutputField, Task, Trace
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import Compare, FieldType
 from pytest_sopbench._core.model.trace import Compared, Ending, Returned, ReturnedKind
 from pytest_sopbench._running import comparing as functions

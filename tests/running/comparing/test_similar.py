@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench import Answer, OutputField, Task
-from pytest_sopbench._core.judging.judge import Question
+from pytest_sopbench._core.judging import Question
 from pytest_sopbench._core.model.task import Compare, FieldType
 from pytest_sopbench._core.model.trace import Compared
 from pytest_sopbench._running.comparing import LONGEST, Place, ask, similar

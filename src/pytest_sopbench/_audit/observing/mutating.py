@@ -28,7 +28,7 @@ from pytest_sopbench._audit.observing.probing import Book
 from pytest_sopbench._audit.observing.remedies import Key, Remedy, Trial, most_successes, remedy_for
 from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.domain import Domain, JudgingRules
-from pytest_sopbench._core.judging.judge import breaches, judge
+from pytest_sopbench._core.judging import breaches, judge
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Problem, ToolCall, Trace
 from pytest_sopbench._core.values.json import JsonValue, to_json_value

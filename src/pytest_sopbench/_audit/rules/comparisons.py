@@ -11,7 +11,7 @@ from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.fields.kinds import KINDS
-from pytest_sopbench._core.judging.judge import Question
+from pytest_sopbench._core.judging import Question
 from pytest_sopbench._core.model.task import Compare, OutputField, Task
 from pytest_sopbench._core.model.trace import Answer
 from pytest_sopbench._running.comparing import Comparer, ask, similar

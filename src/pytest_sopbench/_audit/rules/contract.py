@@ -12,9 +12,9 @@ from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.contract.demands import DemandKind, Known, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, check_contract
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.state import state_differs
+from pytest_sopbench._core.end_state import state_differs
 from pytest_sopbench._core.model.trace import Answer, AnswerForm, Ending, ToolCall, Trace
-from pytest_sopbench._core.model.trajectory import ExpectedCall, trajectory_of
+from pytest_sopbench._core.trajectory.calls import ExpectedCall, trajectory_of
 from pytest_sopbench._core.trajectory.match import match_trajectory
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.domain.tools import EXPECTED_CALLS_FILE as CALLS_FILE

@@ -19,13 +19,14 @@ from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
 from pytest_sopbench._core.model.trace import Answer, Approval, ToolCall, Trace
-from pytest_sopbench._core.model.trajectory import ExpectedCall, trajectory_of
 from pytest_sopbench._core.model.world import Key, Row, World, applied
 from pytest_sopbench._core.trajectory.calls import (
     ArgumentDifference,
+    ExpectedCall,
     at,
     ended_before,
     stands_before,
+    trajectory_of,
 )
 from pytest_sopbench._core.trajectory.match import UnmadeCall, unmade_calls
 from pytest_sopbench._core.values.json import JsonValue, same_json

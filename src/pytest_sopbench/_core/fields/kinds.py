@@ -8,10 +8,9 @@ from functools import lru_cache
 from math import isfinite
 from typing import Final
 
-from pytest_sopbench._core.documents.comparing import compare_values
+from pytest_sopbench._core.documents.comparing import compare_values, kind_of
 from pytest_sopbench._core.documents.reading import EMPTY, Unreadable, read_document
 from pytest_sopbench._core.documents.schema import ROOT, DocumentRules, path_text
-from pytest_sopbench._core.documents.wording import kind_of
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
 from pytest_sopbench._core.values.json import JsonValue

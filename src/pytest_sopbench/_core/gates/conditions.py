@@ -11,7 +11,7 @@ from math import isfinite, nan
 from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias
 
-from pytest_sopbench._core.comparing.comparison import (
+from pytest_sopbench._core.comparison import (
     OTHER_RULES,
     PAIRED_SHARE,
     ComparisonResult,
@@ -22,8 +22,7 @@ from pytest_sopbench._core.comparing.comparison import (
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.metrics.metric import METRICS, PAID, About, Metric, percent
 from pytest_sopbench._core.metrics.summary import EMPTY, UNAVAILABLE_SHARE, Summary
-from pytest_sopbench._core.model.agent_labels import named_agents
-from pytest_sopbench._core.model.task import agent_of
+from pytest_sopbench._core.model.task import agent_of, named_agents
 from pytest_sopbench._core.statistics import needed_for
 from pytest_sopbench._core.verdict import Outcome
 

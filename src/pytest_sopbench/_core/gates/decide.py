@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
-from pytest_sopbench._core.comparing.comparison import SessionComparison
-from pytest_sopbench._core.comparing.leaderboard import Leaderboard
+from pytest_sopbench._core.comparing import Leaderboard
+from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions import evaluate_comparison
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Trace, Usage
-from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.model.usage import read_usage, usage_to_json
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.trajectory.calls import ExpectedCall
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.variants import VariantFinding
 from pytest_sopbench._core.verdict import Outcome

@@ -16,7 +16,7 @@ from typing import Final
 
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult
-from pytest_sopbench._core.judging.judge import breaches
+from pytest_sopbench._core.judging import breaches
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
 from pytest_sopbench._core.model.task import TaskName

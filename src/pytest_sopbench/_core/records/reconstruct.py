@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from pytest_sopbench._core.contract.rules import RuleResult
-from pytest_sopbench._core.judging.judge import NOT_JUDGED
+from pytest_sopbench._core.judging import NOT_JUDGED
 from pytest_sopbench._core.model.trace import (
     Answer,
     AnswerForm,
@@ -16,7 +16,7 @@ from pytest_sopbench._core.model.trace import (
     ToolCall,
     Trace,
 )
-from pytest_sopbench._core.model.trajectory import Trajectory, trajectory_of
+from pytest_sopbench._core.trajectory.calls import Trajectory, trajectory_of
 from pytest_sopbench._core.trajectory.snapshot import as_trajectory
 from pytest_sopbench._core.verdict import Outcome, Verdict
 

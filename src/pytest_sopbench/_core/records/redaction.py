@@ -29,8 +29,8 @@ from pytest_sopbench._core.model.trace import (
     Trace,
     Usage,
 )
-from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.model.world import StateChange
+from pytest_sopbench._core.trajectory.calls import ExpectedCall
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Verdict
 

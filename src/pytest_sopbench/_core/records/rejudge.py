@@ -9,7 +9,7 @@ from typing import Final
 
 from pytest_sopbench._core.contract.demands import AfterApproval, AsksApproval
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.judge import CUT_OFF, Asking, judge
+from pytest_sopbench._core.judging import CUT_OFF, Asking, judge
 from pytest_sopbench._core.model.task import MASK, Task
 from pytest_sopbench._core.model.trace import (
     Returned,

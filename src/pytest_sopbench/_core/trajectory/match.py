@@ -8,21 +8,19 @@ from itertools import takewhile
 from operator import attrgetter
 from typing import Final, Literal, TypeAlias, get_args
 
-from pytest_sopbench._core.model.trajectory import (
-    Call,
-    CallForms,
-    ExpectedCall,
-    Trajectory,
-    expected_calls,
-)
 from pytest_sopbench._core.values.json import key_of
 
 from .calls import (
     ArgumentDifference,
     ArgumentMode,
+    Call,
+    CallForms,
+    ExpectedCall,
     Span,
+    Trajectory,
     argument_differences,
     arguments_match,
+    expected_calls,
     groups,
     is_sequence,
     spans,

@@ -10,11 +10,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn, cast, get_args
 from urllib.parse import quote
 
-from pytest_sopbench._core.model.trajectory import Call, ExpectedCall, Trajectory
 from pytest_sopbench._core.trajectory.calls import canonical
 from pytest_sopbench._core.values.json import JsonValue
 
-from .calls import ArgumentMode, group_lines, is_sequence, read_groups, spans, stands_before
+from .calls import (
+    ArgumentMode,
+    Call,
+    ExpectedCall,
+    Trajectory,
+    group_lines,
+    is_sequence,
+    read_groups,
+    spans,
+    stands_before,
+)
 from .match import TrajectoryMatch, answers, joined, match_trajectory
 
 # What of a trajectory is the same in every good run, and what changes from run to run.

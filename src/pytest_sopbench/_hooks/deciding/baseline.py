@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.comparing.comparison import SessionComparison
+from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions import COMPARISON_GATES, gate_text
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.session.session import SopSession, check_writable, deselection_reason

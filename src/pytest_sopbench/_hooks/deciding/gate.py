@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.comparing.comparison import SessionComparison
+from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.gates.conditions import (
     GateSpec,
@@ -33,8 +33,7 @@ from pytest_sopbench._core.gates.quarantine import (
 )
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.agent_labels import named_agents
-from pytest_sopbench._core.model.task import TaskName, agents_of
+from pytest_sopbench._core.model.task import TaskName, agents_of, named_agents
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.worker_crashes import is_again

@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._audit.report import has_faults, saved_summary
-from pytest_sopbench._core.agent_source import names_model_agent
-from pytest_sopbench._core.comparing.comparison import SessionComparison
-from pytest_sopbench._core.comparing.leaderboard import Leaderboard, leaderboard_of
+from pytest_sopbench._core.comparing import Leaderboard, leaderboard_of
+from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions import GateState
 from pytest_sopbench._core.hiding import SHORTEST
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.model.agent_labels import parameter_of
-from pytest_sopbench._core.model.task import GroupKey, RunKey
+from pytest_sopbench._core.model.task import GroupKey, RunKey, parameter_of
+from pytest_sopbench._core.protocols import names_model_agent
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.books.recorder import SessionRecorder

@@ -20,10 +20,10 @@ from typing import Any, Final
 import pluggy
 import pytest
 
-from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.protocols import RunWrapper
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import MASK, RunKey, Task
 from pytest_sopbench._core.model.trace import NO_RECORDING, Trace
+from pytest_sopbench._core.protocols import RunWrapper
 from pytest_sopbench._core.records.event_log import trace_of_log
 from pytest_sopbench._core.records.lines import from_line
 from pytest_sopbench._core.records.reconstruct import trace_of, verdict_of

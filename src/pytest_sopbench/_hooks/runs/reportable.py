@@ -17,7 +17,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_sopbench._core.hiding import masking
-from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import RunKey, Task
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.event_log import event_log

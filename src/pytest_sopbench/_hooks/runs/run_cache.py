@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from pytest_sopbench._core.availability import is_unavailable
 from pytest_sopbench._core.hiding import masking
-from pytest_sopbench._core.judging.availability import is_unavailable
-from pytest_sopbench._core.model.agent_labels import parameter_of
-from pytest_sopbench._core.model.task import RunKey, Task
+from pytest_sopbench._core.model.task import RunKey, Task, parameter_of
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._core.steps.approving import Approver
+from pytest_sopbench._core.steps import Approver
 from pytest_sopbench._hooks.code import Agents, manager_factory, mcp_tools
 from pytest_sopbench._hooks.process.outgoing import Debugging, output_apart
 from pytest_sopbench._hooks.replaying import TAPES

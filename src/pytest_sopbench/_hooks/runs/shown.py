@@ -18,28 +18,25 @@ from pytest_sopbench._core.contract.rules import (
 from pytest_sopbench._core.documents.comparing import difference_at
 from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.end_state import SeenWorld
 from pytest_sopbench._core.hiding import harmless, masking
-from pytest_sopbench._core.judging.judge import breaches, has_shown
-from pytest_sopbench._core.judging.state import SeenWorld
-from pytest_sopbench._core.model.agent_labels import parameter_of
-from pytest_sopbench._core.model.task import RunKey, Task
+from pytest_sopbench._core.judging import breaches, has_shown
+from pytest_sopbench._core.model.task import RunKey, Task, parameter_of
 from pytest_sopbench._core.model.trace import UNSEEN, Answer, ToolCall, Trace
-from pytest_sopbench._core.model.trajectory import (
-    Call,
-    CallForms,
-    ExpectedCall,
-    Trajectory,
-    expected_calls,
-    trajectory_of,
-)
 from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.records.reconstruct import refusal
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.trajectory.calls import (
     ArgumentMode,
+    Call,
     CallDemand,
+    CallForms,
+    ExpectedCall,
+    Trajectory,
     Unmet,
+    expected_calls,
+    trajectory_of,
     unmet_call,
     unwanted_call,
 )

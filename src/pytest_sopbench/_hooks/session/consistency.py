@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.model.agent_labels import of_parameter
-from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.model.task import RunKey, of_parameter
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.marks import item_name, may_be_row, split_label
 

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import pluggy
 import pytest
 
-from pytest_sopbench._core.domain import Domain, JudgingRules
+from pytest_sopbench._core.domain import Domain, JudgingRules, rules_fingerprint
 from pytest_sopbench._core.hiding import masking
-from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.model.task import Compare, OutputField, RunKey, Task, shard_number
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._hooks.process.outgoing import BREAKAGE, kept_descriptors

@@ -14,8 +14,7 @@ import pytest
 from pytest_sopbench._core.documents.published import refuse_without_libraries
 from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.gates.quarantine import NOTHING_FORGIVEN
-from pytest_sopbench._core.model.agent_labels import labels_of, parameter_of
-from pytest_sopbench._core.model.task import RunKey, Scoring
+from pytest_sopbench._core.model.task import RunKey, Scoring, labels_of, parameter_of
 from pytest_sopbench._core.model.usage import Prices
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome

@@ -19,7 +19,7 @@ from pytest_sopbench._core.documents.comparing import compare_documents
 from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.hiding import harmless, masking
 from pytest_sopbench._core.model.trace import Answer
-from pytest_sopbench._core.model.trajectory import Trajectory
+from pytest_sopbench._core.trajectory.calls import Trajectory
 from pytest_sopbench._core.trajectory.snapshot import (
     Snapshot,
     approved_documents,

@@ -12,8 +12,8 @@ from typing import NoReturn, overload
 
 from pytest_sopbench._core.fields.kinds import typed_value
 from pytest_sopbench._core.model.task import OutputField, Task
-from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.model.world import Rows
+from pytest_sopbench._core.trajectory.calls import ExpectedCall
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.cells import (
     CellError,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._core.steps.split import (
+from pytest_sopbench._core.steps import (
     Moment,
     Procedure,
     Step,

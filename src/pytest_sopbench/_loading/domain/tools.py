@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from pytest_sopbench._core.model.task import McpServer, ToolSpec
-from pytest_sopbench._core.model.trajectory import ExpectedCall
-from pytest_sopbench._core.trajectory.calls import read_groups
+from pytest_sopbench._core.trajectory.calls import ExpectedCall, read_groups
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.cells import cut, did_you_mean, listed, nearest
 from pytest_sopbench._loading.files.document import read_json, read_json_lines

@@ -10,8 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from pytest_sopbench._core.model.trace import Mismatch
-from pytest_sopbench._core.model.trajectory import Trajectory
-from pytest_sopbench._core.trajectory.calls import ArgumentDifference
+from pytest_sopbench._core.trajectory.calls import ArgumentDifference, Trajectory
 from pytest_sopbench._core.trajectory.match import UnlikePair
 from pytest_sopbench._core.trajectory.snapshot import SnapshotMatch
 from pytest_sopbench._core.values.json import JsonValue

@@ -10,8 +10,8 @@ from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.fields.comparison import number_kind
 from pytest_sopbench._core.metrics.counts import RuleTally, wrong_of
 from pytest_sopbench._core.model.trace import MISSING, Mismatch, Problem
-from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.trajectory.calls import ExpectedCall
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import as_words, read_number
 from pytest_sopbench._core.verdict import Outcome

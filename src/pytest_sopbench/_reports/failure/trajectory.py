@@ -12,9 +12,13 @@ from typing import Protocol
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.metrics.counts import RuleTally
-from pytest_sopbench._core.model.trajectory import Call, ExpectedCall, Trajectory
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
-from pytest_sopbench._core.trajectory.calls import ArgumentDifference
+from pytest_sopbench._core.trajectory.calls import (
+    ArgumentDifference,
+    Call,
+    ExpectedCall,
+    Trajectory,
+)
 from pytest_sopbench._core.trajectory.match import (
     ORDERED,
     Departure,

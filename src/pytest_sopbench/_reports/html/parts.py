@@ -9,13 +9,13 @@ from functools import partial
 from math import ceil, log10
 from typing import Final
 
-from pytest_sopbench._core.comparing.comparison import (
+from pytest_sopbench._core.comparing import Leaderboard
+from pytest_sopbench._core.comparison import (
     ComparisonResult,
     GroupComparison,
     NotCompared,
     SessionComparison,
 )
-from pytest_sopbench._core.comparing.leaderboard import Leaderboard
 from pytest_sopbench._core.contract.rules import Severity
 from pytest_sopbench._core.fields.comparison import NOT_A_NUMBER, number_kind, off_by
 from pytest_sopbench._core.gates.conditions import GateState

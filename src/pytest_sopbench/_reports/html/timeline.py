@@ -11,8 +11,8 @@ from typing import Final, Protocol
 
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.gates.decide import TaskFacts
-from pytest_sopbench._core.model.trajectory import Call, ExpectedCall, Trajectory
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.trajectory.calls import Call, ExpectedCall, Trajectory
 from pytest_sopbench._core.trajectory.match import TrajectoryMatch, match_trajectory
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._reports.failure.task import must_first, rule_name

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_sopbench._core.comparing.comparison import ComparisonResult, GroupComparison
+from pytest_sopbench._core.comparison import ComparisonResult, GroupComparison
 from pytest_sopbench._core.gates.conditions import GateState
 from pytest_sopbench._core.gates.decide import RowPlace, SessionPage
 from pytest_sopbench._core.hiding import ready_to_cut, without_commands

@@ -11,7 +11,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Final, TypeAlias
 
-from pytest_sopbench._core.comparing.comparison import SessionComparison
+from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.gates.decide import SessionPage
 from pytest_sopbench._core.hiding import ready_to_cut, without_commands, without_controls
 from pytest_sopbench._core.metrics.metric import About, cell_of, run_columns

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-from pytest_sopbench._core.comparing.comparison import comparison_to_json
+from pytest_sopbench._core.comparison import comparison_to_json
 from pytest_sopbench._core.gates.conditions import GateState, verdict_to_json
 from pytest_sopbench._core.gates.decide import SessionPage, judge_report_to_json
 from pytest_sopbench._core.gates.quarantine import Forgiven

@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pytest_sopbench._core.comparing.comparison import (
+from pytest_sopbench._core.comparing import Leaderboard
+from pytest_sopbench._core.comparison import (
     ComparisonResult,
     GroupComparison,
     NotCompared,
     SessionComparison,
 )
-from pytest_sopbench._core.comparing.leaderboard import Leaderboard
 from pytest_sopbench._core.gates.decide import SessionPage
 from pytest_sopbench._core.hiding import without_commands
 from pytest_sopbench._core.metrics.metric import CHANCE, METRICS, Metric, run_metrics

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_sopbench._core.comparing.comparison import (
+from pytest_sopbench._core.comparing import Difference, Leaderboard, Standing
+from pytest_sopbench._core.comparison import (
     Change,
     ComparisonResult,
     GroupComparison,
@@ -14,7 +15,6 @@ from pytest_sopbench._core.comparing.comparison import (
     SessionComparison,
     SetupChange,
 )
-from pytest_sopbench._core.comparing.leaderboard import Difference, Leaderboard, Standing
 from pytest_sopbench._core.metrics.counts import Collapse, path_moves
 from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.metrics.summary import Summary

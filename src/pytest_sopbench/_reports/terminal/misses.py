@@ -9,8 +9,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from pytest_sopbench._core.fields.comparison import number_kind, off_by
-from pytest_sopbench._core.model.agent_labels import telling_labels
-from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.model.task import RunKey, telling_labels
 from pytest_sopbench._core.model.trace import MISSING, Mismatch
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.text import as_words

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
-from pytest_sopbench._core.steps.approving import (
+from pytest_sopbench._core.steps import (
     ApprovalDecision,
     ApprovalRequest,
     Approver,

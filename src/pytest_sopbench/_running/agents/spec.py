@@ -17,9 +17,14 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, Final, NoReturn, cast
 
-from pytest_sopbench._core.agent_source import AgentContext, AgentOptions, AgentSource
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.protocols import Policy, ToolCaller
+from pytest_sopbench._core.protocols import (
+    AgentContext,
+    AgentOptions,
+    AgentSource,
+    Policy,
+    ToolCaller,
+)
 from pytest_sopbench._core.values.json import STRICT, JsonValue
 from pytest_sopbench._running.importing import place_of
 from pytest_sopbench._running.observing import message_of, name_of

@@ -20,9 +20,9 @@ from types import ModuleType
 from typing import Any, Final, Literal, NoReturn, Protocol, TypeAlias, TypeVar, Union, cast
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._core.model.task import Task, ToolSpec
 from pytest_sopbench._core.model.world import Tables
+from pytest_sopbench._core.protocols import Policy
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._running.observing import Output, captured, is_of, is_ours, message_of, name_of
 from pytest_sopbench.errors import LoadingError, ToolError, ToolSpecError, Unavailable

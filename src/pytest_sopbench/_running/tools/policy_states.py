@@ -10,9 +10,9 @@ from typing import Final, TypeAlias, cast
 
 from pytest_sopbench._core.domain import Domain, StateRules
 from pytest_sopbench._core.hiding import ready_to_cut
-from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.world import StateChange
+from pytest_sopbench._core.protocols import Policy
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._running.observing import Output, captured, message_of, name_of
 from pytest_sopbench._running.threads import start

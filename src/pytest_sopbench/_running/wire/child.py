@@ -30,7 +30,7 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any, Final
 
-from pytest_sopbench._core.agent_source import AgentContext
+from pytest_sopbench._core.protocols import AgentContext
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._running.descendants import (
     end_with_descendants,

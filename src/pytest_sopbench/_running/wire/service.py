@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import urljoin, urlsplit
 
-from pytest_sopbench._core.agent_source import AgentContext
 from pytest_sopbench._core.model.trace import UNSEEN
+from pytest_sopbench._core.protocols import AgentContext
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._running.tools.toolbox import Tools
 from pytest_sopbench._settings.project_file import from_home

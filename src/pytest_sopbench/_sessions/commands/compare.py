@@ -7,8 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from pytest_sopbench._core.comparing.compare import compare
-from pytest_sopbench._core.comparing.comparison import ComparedSession, SessionComparison
+from pytest_sopbench._core.comparing import compare
+from pytest_sopbench._core.comparison import ComparedSession, SessionComparison
 from pytest_sopbench._core.model.task import OutputField, TaskName
 from pytest_sopbench._sessions.file.writer import slimmed
 from pytest_sopbench._sessions.header import setups_of

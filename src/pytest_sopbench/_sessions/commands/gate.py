@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from pytest_sopbench._core.comparing.comparison import SessionComparison
+from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions import COMPARISON_GATES, GateSpec, outcome_gates
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide
 from pytest_sopbench._core.gates.quarantine import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._core.comparing.compare import unlike_comparers
+from pytest_sopbench._core.comparing import unlike_comparers
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.model.task import RunKey, Share, ids_digest, shard_number
 from pytest_sopbench._core.records.record import RunRecord

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._core.comparing.comparison import SessionComparison
-from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
+from pytest_sopbench._core.comparing import leaderboard_of
+from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.contract.rules import clause_text
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.gates.conditions import GateSpec, bounded

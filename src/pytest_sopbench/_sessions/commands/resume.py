@@ -9,16 +9,15 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_sopbench._core.comparing.compare import unlike_comparers
-from pytest_sopbench._core.comparing.comparison import setup_changes
-from pytest_sopbench._core.domain import JudgingRules
+from pytest_sopbench._core.comparing import unlike_comparers
+from pytest_sopbench._core.comparison import setup_changes
+from pytest_sopbench._core.domain import JudgingRules, rules_fingerprint
 from pytest_sopbench._core.gates.decide import (
     FIELDS,
     JudgedField,
     judged_fields_to_json,
     read_judge_report,
 )
-from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.model.usage import add_usage, listed, read_usage, usage_to_json
 from pytest_sopbench._core.records.record import RunRecord

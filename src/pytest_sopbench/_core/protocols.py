@@ -1,15 +1,57 @@
-"""Where agents come from: the shape of a source, and what it is given."""
+"""The shapes through which rooms meet that must not import one another.
+
+An agent and a policy call tools, a wrapper stands around each attempt at a run, and a source of
+agents is given the session's options and domains.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-from pytest_sopbench._core.model.protocols import Policy
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.values.json import JsonValue
 
 from .domain import Domain
+
+
+class ToolCaller(Protocol):
+    """The part of a toolbox that an agent or a reference policy needs."""
+
+    def call(self, name: str, /, **arguments: object) -> JsonValue:
+        """Return the tool's value.
+
+        Raises:
+            ToolError: what was asked is impossible; recorded, and the run may go on.
+        """
+        ...
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+
+class Policy(Protocol):
+    """The SOP of a domain as a function of inputs and tool results."""
+
+    def __call__(
+        self, inputs: Mapping[str, JsonValue], call: Callable[..., JsonValue], /
+    ) -> Mapping[str, JsonValue]: ...
+
+
+class RunWrapper(Protocol):
+    """Gives what stands around one attempt at a run, entered and left in the run's own context.
+
+    `attempt` counts from 1. What it raises, on the way in or out, ends the attempt as if the agent
+    had raised it; what the agent raises it cannot swallow.
+    """
+
+    def __call__(self, key: RunKey, attempt: int, /) -> AbstractContextManager[None]: ...
+
+
+# Where agents come from: the shape of a source, and what it is given.
 
 MODEL_AGENT_KINDS: Final = ("function-calling", "react", "stepwise")
 """The kinds of the reference agents, which give a domain to a model: `KIND:PROVIDER/MODEL`."""

@@ -18,15 +18,9 @@ from pytest_sopbench._core.metrics.tally import MetricTally
 from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
 from pytest_sopbench._core.model.task import TaskKey, agent_of
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.statistics import (
-    Bounds,
-    PairedTest,
-    bootstrap,
-    holm,
-    newcombe,
-    paired_test,
-)
-from pytest_sopbench._core.verdict import ANSWERED, COMPLETED, Outcome
+
+from .statistics import Bounds, PairedTest, bootstrap, holm, newcombe, paired_test
+from .verdict import ANSWERED, COMPLETED, Outcome
 
 # Put the runs of two sessions side by side, task by task.
 

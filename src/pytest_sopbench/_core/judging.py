@@ -27,11 +27,9 @@ from pytest_sopbench._core.documents.published import (
 )
 from pytest_sopbench._core.documents.reading import find_document
 from pytest_sopbench._core.documents.schema import DocumentRules
-from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.fields.kinds import typed_value
 from pytest_sopbench._core.fields.values import as_meant, without_noise
-from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, OutputField, Scoring, Task
 from pytest_sopbench._core.model.trace import (
     TURN_LIMIT,
@@ -45,7 +43,7 @@ from pytest_sopbench._core.model.trace import (
     ReturnedKind,
     Trace,
 )
-from pytest_sopbench._core.model.trajectory import (
+from pytest_sopbench._core.trajectory.calls import (
     ExpectedCall,
     Trajectory,
     trajectory_of,
@@ -54,9 +52,11 @@ from pytest_sopbench._core.model.trajectory import (
 from pytest_sopbench._core.trajectory.match import match_trajectory, unmade_calls
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import as_seconds, fold
-from pytest_sopbench._core.verdict import Outcome, Verdict
 
-from .state import UnknownStateError, state_differs
+from .domain import JudgingRules
+from .end_state import UnknownStateError, state_differs
+from .hiding import ready_to_cut
+from .verdict import Outcome, Verdict
 
 # What has to be asked of others before a run can be judged: one question for each comparison.
 #

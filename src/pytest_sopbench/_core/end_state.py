@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NoReturn
 
-from pytest_sopbench._core.domain import JudgingRules, StateRules
-from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.world import Key, Row, StateChange, World, as_key, end_rows
 from pytest_sopbench._core.values.json import JsonValue, same_json
+
+from .domain import JudgingRules, StateRules
+from .hiding import ready_to_cut
 
 _SHOWN: Final = 60
 

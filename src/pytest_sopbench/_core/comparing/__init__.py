@@ -1,1 +1,0 @@
-"""Two sessions beside one another, task by task."""

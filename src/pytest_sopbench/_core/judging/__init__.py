@@ -1,1 +1,0 @@
-"""Decide on a run: the answer, the outcome, the procedure."""

@@ -1,1 +1,0 @@
-"""The steps of an SOP: where each begins and ends, what the text says of it, who approves it."""
