@@ -14,9 +14,8 @@ from click.testing import Result
 from pytest_sopbench import Outcome, RunRecord
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.reconstruct import CUT
-from pytest_sopbench._core.records.record import CallRecord
+from pytest_sopbench._core.records.record import CallRecord, to_line
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.header import GitState, SessionHeader

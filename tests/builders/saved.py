@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.records.lines import to_line
-from pytest_sopbench._core.records.record import CallRecord
+from pytest_sopbench._core.records.record import CallRecord, to_line
 from pytest_sopbench._sessions.commands.resume import read_resumable
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.folder.pointer import followed

@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from pytest_sopbench import Domain, Mismatch, Outcome, RunRecord
-from pytest_sopbench._core.records.lines import to_line
+from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
 from pytest_sopbench._sessions.header import (

@@ -11,7 +11,7 @@ from click.testing import Result
 
 from pytest_sopbench import Domain
 from pytest_sopbench._core.model.task import share_of
-from pytest_sopbench._core.records.lines import to_line
+from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
 from pytest_sopbench._sessions.header import DomainHeader, GitState, PlannedTasks
 from pytest_sopbench._sessions.reading.reader import read_session

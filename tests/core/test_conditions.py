@@ -11,20 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import Outcome, OutputField, Task, ToolCall, Trace, Verdict
-from pytest_sopbench._core.contract.conditions import (
-    AllOf,
-    AnyOf,
-    Condition,
-    Not,
-    Operator,
-    Source,
-    ValueCondition,
-    describe,
-    equal_as_written,
-    is_blank,
-    satisfied,
-    unreadable,
-)
 from pytest_sopbench._core.contract.demands import (
     ArgumentDemand,
     EqualsAnswer,
@@ -33,13 +19,30 @@ from pytest_sopbench._core.contract.demands import (
     RuleState,
     Value,
 )
-from pytest_sopbench._core.contract.rules import Contract, Rule, RuleResult, Severity
+from pytest_sopbench._core.contract.rules import (
+    AllOf,
+    AnyOf,
+    Condition,
+    Contract,
+    Not,
+    Operator,
+    Rule,
+    RuleResult,
+    Severity,
+    Source,
+    ValueCondition,
+    describe,
+    is_blank,
+    satisfied,
+    unreadable,
+)
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.judging import breaches, judge
 from pytest_sopbench._core.model.task import Compare, FieldType
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.text import equal_as_written
 
 
 def task_with(value: JsonValue) -> Task:

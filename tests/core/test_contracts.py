@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import ExpectedCall, Task, ToolCall, Trace
-from pytest_sopbench._core.contract.conditions import Operator, Source, ValueCondition
 from pytest_sopbench._core.contract.demands import (
     AfterApproval,
     ArgumentDemand,
@@ -34,9 +33,12 @@ from pytest_sopbench._core.contract.demands import (
 )
 from pytest_sopbench._core.contract.rules import (
     Contract,
+    Operator,
     Rule,
     RuleResult,
     Severity,
+    Source,
+    ValueCondition,
     check_contract,
     clause_text,
     contract_state,

@@ -20,10 +20,9 @@ from pytest_sopbench._core.gates.conditions import (
 )
 from pytest_sopbench._core.metrics.counts import FieldCounts
 from pytest_sopbench._core.metrics.metric import METRICS
-from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
 from pytest_sopbench._core.metrics.tally import summary_of
-from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.records.lines import from_line, to_line
+from pytest_sopbench._core.metrics.total import summary_from_json, summary_to_json, total_of
+from pytest_sopbench._core.records.record import from_line, to_line
 from tests.builders import runs
 from tests.builders.runs import differing
 

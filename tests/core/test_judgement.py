@@ -20,9 +20,17 @@ from pytest_sopbench import Outcome, OutputField, Task, ToolCall, Trace, Verdict
 from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.answers.published import NOT_FOUND
 from pytest_sopbench._core.availability import is_unavailable
-from pytest_sopbench._core.contract.conditions import AllOf, AnyOf, Operator, Source, ValueCondition
 from pytest_sopbench._core.contract.demands import AtMost, Forbids
-from pytest_sopbench._core.contract.rules import Contract, Rule, Severity
+from pytest_sopbench._core.contract.rules import (
+    AllOf,
+    AnyOf,
+    Contract,
+    Operator,
+    Rule,
+    Severity,
+    Source,
+    ValueCondition,
+)
 from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import JudgingRules, rules_fingerprint
 from pytest_sopbench._core.fields.values import infer_field, value_key

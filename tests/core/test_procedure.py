@@ -19,9 +19,16 @@ from pytest_sopbench import (
     Trace,
     Verdict,
 )
-from pytest_sopbench._core.contract.conditions import Operator, Source, ValueCondition
 from pytest_sopbench._core.contract.demands import DemandKind, Forbids, Requires, RuleState
-from pytest_sopbench._core.contract.rules import Contract, Rule, RuleResult, Severity
+from pytest_sopbench._core.contract.rules import (
+    Contract,
+    Operator,
+    Rule,
+    RuleResult,
+    Severity,
+    Source,
+    ValueCondition,
+)
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging import CUT_OFF, breaches, judge, with_procedure
 from pytest_sopbench._core.metrics.counts import (
@@ -34,16 +41,15 @@ from pytest_sopbench._core.metrics.counts import (
 )
 from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.metrics.summary import EMPTY
-from pytest_sopbench._core.metrics.summary_json import (
+from pytest_sopbench._core.metrics.tally import summary_of
+from pytest_sopbench._core.metrics.total import (
     summary_from_json,
     summary_to_json,
+    total_of,
     total_to_json,
 )
-from pytest_sopbench._core.metrics.tally import summary_of
-from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.trace import Ending
-from pytest_sopbench._core.records.lines import from_line, to_line
-from pytest_sopbench._core.records.record import CallRecord
+from pytest_sopbench._core.records.record import CallRecord, from_line, to_line
 
 TASK = Task(domain="bank", id="1", line=2, hash="h", inputs={}, expected={}, results={})
 LOGIN = Rule(id="login", demand=Requires(all_of=("login",)))

@@ -43,12 +43,14 @@ from pytest_sopbench._core.records.event_log import (
     trace_of_events,
     trace_of_log,
 )
-from pytest_sopbench._core.records.lines import from_line, record_from_json, to_line
 from pytest_sopbench._core.records.record import (
     CallRecord,
     DocumentRecord,
     TrajectoryCheck,
+    from_line,
+    record_from_json,
     record_of,
+    to_line,
 )
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
 from pytest_sopbench._core.values.json import JsonValue

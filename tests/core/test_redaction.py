@@ -37,8 +37,7 @@ from pytest_sopbench._core.model.trace import (
     Usage,
 )
 from pytest_sopbench._core.records.event_log import event_log
-from pytest_sopbench._core.records.lines import to_line
-from pytest_sopbench._core.records.record import CallRecord, TrajectoryCheck
+from pytest_sopbench._core.records.record import CallRecord, TrajectoryCheck, to_line
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
 
 KEY_TEXT = "12345"

@@ -17,8 +17,8 @@ from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import Compare, FieldType
 from pytest_sopbench._core.model.trace import Ending
+from pytest_sopbench._core.records.reconstruct import Judges, rescore
 from pytest_sopbench._core.records.record import record_of
-from pytest_sopbench._core.records.rejudge import Judges, rescore
 from pytest_sopbench._core.values.json import JsonValue
 
 NUMBER = OutputField(name="sum", type=FieldType.NUMBER)

@@ -20,8 +20,8 @@ from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.task import FieldType, Scoring
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind
 from pytest_sopbench._core.model.world import StateChange, World
+from pytest_sopbench._core.records.reconstruct import Judges, rescore
 from pytest_sopbench._core.records.record import record_of
-from pytest_sopbench._core.records.rejudge import Judges, rescore
 
 ORDER = {"order_id": "O-12", "status": "open", "paid": 40.0}
 WORLD = World(

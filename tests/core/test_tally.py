@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from pytest_sopbench import Mismatch, Outcome, OutputField, RunRecord
 from pytest_sopbench._core.metrics.counts import Amount, Collapse, Confusion, RunCounts, ToolCounts
 from pytest_sopbench._core.metrics.summary import EMPTY
-from pytest_sopbench._core.metrics.summary_json import (
+from pytest_sopbench._core.metrics.tally import Tally, summary_of
+from pytest_sopbench._core.metrics.total import (
     summary_from_json,
     summary_to_json,
+    total_of,
     total_to_json,
 )
-from pytest_sopbench._core.metrics.tally import Tally, summary_of
-from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.task import MASK, Compare, FieldType
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import CallRecord

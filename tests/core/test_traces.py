@@ -43,7 +43,6 @@ from pytest_sopbench._core.records.event_log import (
     trace_of_events,
     trace_of_log,
 )
-from pytest_sopbench._core.records.lines import from_line, to_line
 from pytest_sopbench._core.records.reconstruct import (
     CUT,
     NOTE,
@@ -53,7 +52,13 @@ from pytest_sopbench._core.records.reconstruct import (
     trace_of,
     verdict_of,
 )
-from pytest_sopbench._core.records.record import CallRecord, TrajectoryCheck, record_of
+from pytest_sopbench._core.records.record import (
+    CallRecord,
+    TrajectoryCheck,
+    from_line,
+    record_of,
+    to_line,
+)
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
 from pytest_sopbench._core.values.json import JsonValue
 

@@ -22,8 +22,8 @@ from pytest_sopbench._core.metrics.summary import (
     field_labels,
     is_joint,
 )
-from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
 from pytest_sopbench._core.metrics.tally import summary_of
+from pytest_sopbench._core.metrics.total import summary_from_json, summary_to_json
 from pytest_sopbench._core.metrics.trials import TrialCounts, disagreements, pass_all, pass_any
 from pytest_sopbench._core.model.task import MASK, Compare, FieldType
 from pytest_sopbench._core.statistics import wilson

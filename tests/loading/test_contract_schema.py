@@ -8,14 +8,6 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.contract.conditions import (
-    AllOf,
-    AnyOf,
-    Not,
-    Operator,
-    Source,
-    ValueCondition,
-)
 from pytest_sopbench._core.contract.demands import (
     AfterApproval,
     ArgumentDemand,
@@ -34,7 +26,17 @@ from pytest_sopbench._core.contract.demands import (
     Requires,
     SatisfiesSchema,
 )
-from pytest_sopbench._core.contract.rules import Contract, Rule, Severity
+from pytest_sopbench._core.contract.rules import (
+    AllOf,
+    AnyOf,
+    Contract,
+    Not,
+    Operator,
+    Rule,
+    Severity,
+    Source,
+    ValueCondition,
+)
 from pytest_sopbench._loading.contract import read_contract
 from pytest_sopbench._loading.domain.layout import Layout
 from pytest_sopbench.errors import LoadingError

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import Outcome, RunKey, RunRecord
-from pytest_sopbench._core.records.lines import to_line
+from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._sessions.file.atomic import (
     add_file,
     copy_file,

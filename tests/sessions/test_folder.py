@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench import Outcome, RunRecord
-from pytest_sopbench._core.records.lines import to_line
+from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._sessions.commands.resume import merge_journal_into_session, read_resumable
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 from pytest_sopbench._sessions.file.writer import SessionWriter

@@ -24,7 +24,7 @@ from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.gates.conditions import GateSpec, GateState
 from pytest_sopbench._core.gates.quarantine import NOTHING_FORGIVEN, Forgiven
 from pytest_sopbench._core.model.task import TaskName, shard_number, share_of
-from pytest_sopbench._core.records.lines import to_line
+from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._sessions.commands.gate import ask_gates
 from pytest_sopbench._sessions.commands.merge import merge_shards
 from pytest_sopbench._sessions.file.writer import (

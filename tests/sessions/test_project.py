@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench import Outcome, RunRecord, load_session
-from pytest_sopbench._core.records.lines import to_line
+from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._sessions.file.writer import sealed_session
 from pytest_sopbench._sessions.header import SessionHeader
 from pytest_sopbench._settings import project_file

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from pytest_sopbench import Mismatch, Outcome, RunKey, RunRecord, SavedSession
 from pytest_sopbench._core.gates.conditions import LOST, GateSpec, GateState
-from pytest_sopbench._core.metrics.summary_json import summary_to_json
 from pytest_sopbench._core.metrics.tally import summary_of
-from pytest_sopbench._core.records.lines import from_line, to_line
+from pytest_sopbench._core.metrics.total import summary_to_json
+from pytest_sopbench._core.records.record import from_line, to_line
 from pytest_sopbench._sessions.commands.compare import compare_saved
 from pytest_sopbench._sessions.commands.gate import ask_gates
 from pytest_sopbench._sessions.commands.resume import read_resumable

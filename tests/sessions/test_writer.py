@@ -21,7 +21,7 @@ from pytest_sopbench import Domain, Outcome, RunKey, RunRecord, load_session
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._core.records.lines import to_line
+from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions.commands.page import row_places
 from pytest_sopbench._sessions.file import writer as module
@@ -359,7 +359,7 @@ import os
 from pathlib import Path
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.records.lines import to_line
+from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._sessions.lines import sealed
 from pytest_sopbench._sessions.header import SessionHeader
 from pytest_sopbench._sessions.file.writer import SessionWriter

@@ -35,8 +35,7 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.metrics.metric import run_metrics
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.task import Task
-from pytest_sopbench._core.records.lines import to_line
-from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._loading.finding import candidates

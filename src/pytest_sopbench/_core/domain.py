@@ -15,8 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, cast
 
-from pytest_sopbench._core.contract.conditions import ValueCondition
-from pytest_sopbench._core.contract.rules import Contract, Rule
+from pytest_sopbench._core.contract.rules import Contract, Rule, ValueCondition
 from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.model.task import (
     ASKED_OF_OTHERS,

@@ -15,16 +15,6 @@ import jsonschema_rs
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
-from pytest_sopbench._core.contract.conditions import (
-    AllOf,
-    AnyOf,
-    Condition,
-    Not,
-    Operator,
-    Source,
-    ValueCondition,
-    misread,
-)
 from pytest_sopbench._core.contract.demands import (
     AfterApproval,
     ArgumentDemand,
@@ -47,10 +37,18 @@ from pytest_sopbench._core.contract.demands import (
     StateDemand,
 )
 from pytest_sopbench._core.contract.rules import (
+    AllOf,
+    AnyOf,
+    Condition,
     Contract,
+    Not,
+    Operator,
     Rule,
     Severity,
+    Source,
+    ValueCondition,
     choosy_comparisons,
+    misread,
     unreadable_rules,
 )
 from pytest_sopbench._core.model.task import ToolSpec

@@ -15,7 +15,7 @@ from pydantic_core import core_schema as cs
 
 from pytest_sopbench._core.comparison import Setup
 from pytest_sopbench._core.model.task import Share, TaskName
-from pytest_sopbench._core.records.lines import (
+from pytest_sopbench._core.records.record import (
     AMOUNT,
     ANY,
     COUNT,

@@ -14,7 +14,7 @@ from pydantic_core import SchemaValidator, ValidationError, from_json
 from pydantic_core import core_schema as cs
 
 from pytest_sopbench._core.model.task import RunKey
-from pytest_sopbench._core.records.lines import (
+from pytest_sopbench._core.records.record import (
     COUNT,
     KEY,
     OBJECT,
@@ -128,7 +128,7 @@ def _refuse(constant: str) -> NoReturn:
 
 # What lines of a session or a journal must hold where they are read, by the type of each value.
 #
-# What runs hold is described where they are read: `_core/records/lines.py`.
+# What runs hold is described where they are read: `_core/records/record.py`.
 #
 # A line without a checksum may hold anything, and so may one that another program has sealed. A
 # number in the place of a name would end a command far from here, and say nothing of the file.

@@ -22,7 +22,7 @@ from pytest_sopbench._core.metrics.metric import (
     set_outside_metrics,
 )
 from pytest_sopbench._core.metrics.summary import EMPTY
-from pytest_sopbench._core.metrics.summary_json import summary_to_json
+from pytest_sopbench._core.metrics.total import summary_to_json
 from pytest_sopbench._core.model.usage import COUNTS
 from pytest_sopbench.errors import ExtensionError
 

@@ -10,11 +10,9 @@ import pytest
 
 from pytest_sopbench import Outcome, RunRecord, Summary
 from pytest_sopbench._core.gates.conditions import GateSpec, GateState, evaluate
-from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
 from pytest_sopbench._core.metrics.tally import summary_of
-from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.records.lines import from_line, to_line
-from pytest_sopbench._core.records.record import DocumentRecord
+from pytest_sopbench._core.metrics.total import summary_from_json, summary_to_json, total_of
+from pytest_sopbench._core.records.record import DocumentRecord, from_line, to_line
 from pytest_sopbench._reports.pages.markdown import documents_block
 from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
 from tests.builders import runs

@@ -19,9 +19,9 @@ from pytest_sopbench._audit.policy_source import (
     right_by_one_question,
 )
 from pytest_sopbench._audit.reading import Subject
-from pytest_sopbench._core.contract.conditions import equal_as_written
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.text import equal_as_written
 from pytest_sopbench._loading.domain.tools import parameter_names
 
 GIVEN_AWAY: Final = 0.9

@@ -11,8 +11,8 @@ from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
 from pytest_sopbench._audit.observing.sandbox import Incident, IncidentKind, ToolAnswer, ToolSight
 from pytest_sopbench._audit.policy_source import changing_calls, frozen
 from pytest_sopbench._audit.reading import Subject
-from pytest_sopbench._core.contract.conditions import equal_as_written
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.text import equal_as_written
 from pytest_sopbench._loading.files.cells import cut, listed, shown
 from pytest_sopbench._loading.load import POLICY_FILE, TOOLS_FILE
 

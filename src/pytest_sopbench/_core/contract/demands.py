@@ -30,8 +30,7 @@ from pytest_sopbench._core.trajectory.calls import (
 )
 from pytest_sopbench._core.trajectory.match import UnmadeCall, unmade_calls
 from pytest_sopbench._core.values.json import JsonValue, same_json
-
-from .conditions import equal_as_written
+from pytest_sopbench._core.values.text import equal_as_written
 
 # What came of one rule in one run, and the words in which it is told.
 

@@ -1,13 +1,34 @@
-"""Several domains together: the mean over domains, and all runs pooled."""
+"""Several domains together: the mean over domains, and all runs pooled; and all of it as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
-from pytest_sopbench._core.model.task import domain_of
+from pytest_sopbench._core.contract.rules import Severity
+from pytest_sopbench._core.model.task import agent_of, domain_of
+from pytest_sopbench._core.verdict import Outcome
 
-from .counts import ratio, without_paths
+from .counts import (
+    NO_DOCUMENTS,
+    Amount,
+    ContractTally,
+    DisputedCounts,
+    FieldCounts,
+    FieldPairs,
+    GroundedCounts,
+    Measured,
+    RuleTally,
+    RunCounts,
+    ToolCounts,
+    UnmadeCounts,
+    UnneededCounts,
+    documents_from_json,
+    documents_to_json,
+    ratio,
+    without_paths,
+)
 from .metric import CHANCE, METRICS, rates_of
 from .summary import EMPTY, Summary
 
@@ -100,3 +121,170 @@ def _mean_over(domains: Iterable[Sequence[Mapping[str, float | None]]], name: st
 def _mean(rates: list[float | None]) -> float | None:
     known = [rate for rate in rates if rate is not None]
     return sum(known) / len(known) if known else None
+
+
+# A summary as the last line of a saved session holds it, and back; totals as a program reads them.
+
+_COUNTS = ("tasks", "runs", "completed", "correct")
+_PLAIN = ("only_published", "reruns", "without_calls")
+
+
+def summary_to_json(summary: Summary) -> dict[str, Any]:
+    """Return counts and rates; a rate with nothing to divide is `None`, JSON's `null`."""
+    return {
+        **{name: getattr(summary, name) for name in _COUNTS},
+        **rates_of(summary),
+        "latency_median_s": summary.latency_median,
+        "latency_p95_s": summary.latency_p95,
+        "calls_per_run": summary.calls_per_run,
+        "outcomes": {outcome.value: n for outcome, n in summary.outcomes.items()},
+        "tools": {name: asdict(one) for name, one in summary.tools.items()},
+        "usage": {name: asdict(one) for name, one in summary.usage.items()},
+        "mismatched": dict(summary.mismatched),
+        "by_field": {
+            name: {"runs": one.runs, "right": one.right} for name, one in summary.by_field.items()
+        },
+        "by_number": [[number, one.runs, one.right] for number, one in summary.by_number.items()],
+        "disputed": {
+            **asdict(summary.disputed.counts),
+            "reasons": dict(summary.disputed.reasons),
+        },
+        **{name: getattr(summary, name) for name in _PLAIN},
+        "trials": [[*kind, tasks] for kind, tasks in summary.trials_by.items()],
+        "rules": [asdict(one) for one in summary.rules],
+        "contract": asdict(summary.contract),
+        "grounded": asdict(summary.grounded),
+        "unneeded": {**asdict(summary.unneeded), "unneeded": summary.unneeded.unneeded},
+        **({"wrong_states": summary.wrong_states} if summary.wrong_states else {}),
+        **({"unmade": asdict(summary.unmade)} if summary.unmade.runs else {}),
+        **({"documents": documents_to_json(summary.documents)} if summary.documents.runs else {}),
+        "by_expected": {label: asdict(one) for label, one in summary.by_expected.items()},
+        **(
+            {"by_class": {label: asdict(one) for label, one in summary.by_class.items()}}
+            if summary.by_class
+            else {}
+        ),
+        "answers": _pairs(summary.answers),
+        "wrong_pairs": _pairs(summary.wrong_pairs),
+        "durations_s": list(summary.durations),
+        **(
+            {"measured": {name: asdict(one) for name, one in summary.measured.items()}}
+            if summary.measured
+            else {}
+        ),
+    }
+
+
+def summary_from_json(data: Mapping[str, Any]) -> Summary:
+    """Read what `summary_to_json` wrote; rates are derived again.
+
+    Raises:
+        ValueError: a key is missing, or holds something else than it should.
+    """
+    try:
+        disputed = dict(data["disputed"])
+        reasons = disputed.pop("reasons")
+        rules: list[dict[str, Any]] = [
+            {**one, "severity": Severity(one["severity"])} for one in data["rules"]
+        ]
+        # What derives from the others stands there for readers.
+        unneeded = {name: one for name, one in data["unneeded"].items() if name != "unneeded"}
+        return Summary(
+            runs=data["runs"],
+            tasks=data["tasks"],
+            outcomes={Outcome(name): n for name, n in data["outcomes"].items()},
+            tools={name: ToolCounts(**one) for name, one in data["tools"].items()},
+            usage={name: Amount(**one) for name, one in data["usage"].items()},
+            mismatched=dict(data["mismatched"]),
+            by_field={name: FieldCounts(**one) for name, one in data["by_field"].items()},
+            by_number={
+                number: FieldCounts(runs=runs, right=right)
+                for number, runs, right in data["by_number"]
+            },
+            disputed=DisputedCounts(counts=RunCounts(**disputed), reasons=dict(reasons)),
+            **{name: data[name] for name in _PLAIN},
+            trials_by={(n, right): tasks for n, right, tasks in data["trials"]},
+            rules=tuple(RuleTally(**one) for one in rules),
+            contract=ContractTally(**data["contract"]),
+            grounded=GroundedCounts(**data["grounded"]),
+            unneeded=UnneededCounts(**unneeded),
+            wrong_states=data.get("wrong_states", 0),
+            unmade=UnmadeCounts(**data.get("unmade", {})),
+            documents=documents_from_json(data["documents"])
+            if "documents" in data
+            else NO_DOCUMENTS,
+            by_expected={label: RunCounts(**one) for label, one in data["by_expected"].items()},
+            by_class={label: RunCounts(**one) for label, one in data.get("by_class", {}).items()},
+            answers=_pairs_from(data["answers"]),
+            wrong_pairs=_pairs_from(data["wrong_pairs"]),
+            durations=tuple(data["durations_s"]),
+            measured={name: Measured(**one) for name, one in data.get("measured", {}).items()},
+        )
+    except (KeyError, TypeError, AttributeError) as fault:
+        msg = f"a summary with missing or unknown keys: {fault}"
+        raise ValueError(msg) from fault
+
+
+def total_to_json(total: Total) -> dict[str, Any]:
+    """Return the means over domains, and the pooled counts and rates without tables."""
+    pooled = summary_to_json(total.pooled)
+    pooled["chance"] = total.chance
+    tallies = ("trials", "contract", "grounded", "unneeded")
+    kept = (*_COUNTS, *rates_of(total.pooled), "outcomes", "usage", *_PLAIN, *tallies)
+    kept += ("measured",) if "measured" in pooled else ()
+    return {
+        "domains": total.domains,
+        "mean": dict(total.means),
+        "pooled": {name: pooled[name] for name in kept},
+        **({"classes": classes_to_json(total.classes)} if total.classes else {}),
+    }
+
+
+def classes_to_json(classes: Mapping[str, Total]) -> dict[str, Any]:
+    """Return for each class of domains its means and its pooled rates, each with its n."""
+    return {
+        name: {
+            "domains": one.domains,
+            "runs": one.pooled.runs,
+            "mean": dict(one.means),
+            "pooled": rates_of(one.pooled),
+        }
+        for name, one in classes.items()
+    }
+
+
+def totals_to_json(summaries: Mapping[str, Summary]) -> dict[str, Any]:
+    """Return the total; where there are several agents that of each, and none of all of them.
+
+    Args:
+        summaries: of each group, by what it is called.
+    """
+    agents = dict.fromkeys(map(agent_of, summaries))
+    if len(agents) < 2:  # noqa: PLR2004 - one agent has one total
+        return {"total": total_to_json(total_of(summaries))}
+    by_agent = {
+        agent: {name: one for name, one in summaries.items() if agent_of(name) == agent}
+        for agent in agents
+    }
+    totals = {agent: total_to_json(total_of(mine)) for agent, mine in by_agent.items()}
+    return {"total": None, "agents": totals}
+
+
+def _pairs(pairs: FieldPairs) -> dict[str, dict[str, dict[str, int]]]:
+    nested: dict[str, dict[str, dict[str, int]]] = {}
+    for name, table in pairs.items():
+        rows = nested.setdefault(name, {})
+        for (expected, actual), number in table.items():
+            rows.setdefault(expected, {})[actual] = number
+    return nested
+
+
+def _pairs_from(nested: Mapping[str, Any]) -> dict[str, dict[tuple[str, str], int]]:
+    return {
+        name: {
+            (expected, actual): number
+            for expected, given in rows.items()
+            for actual, number in given.items()
+        }
+        for name, rows in nested.items()
+    }

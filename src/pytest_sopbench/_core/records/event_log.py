@@ -30,7 +30,7 @@ from pytest_sopbench._core.model.usage import usage_to_json
 from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.verdict import Verdict
 
-from .lines import (
+from .record import (
     AMOUNT,
     ANY,
     COMPARED,

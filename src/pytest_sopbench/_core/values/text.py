@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from bisect import bisect_left
@@ -12,7 +13,7 @@ from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, Final, cast
 
-from .json import JsonValue
+from .json import JsonValue, same_json
 from .patterns import GRAMMARS, Dialect, Grammar
 
 # The spellings of one word: what is equal after normalisation.
@@ -299,6 +300,8 @@ class _Parser:
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,4})?")
 _JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+_WRITTEN_NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]{0,300})(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
+"""Text that JSON would read as a number."""
 _MOMENT: Final = re.compile(
     r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2})?)?",
     re.ASCII | re.IGNORECASE,
@@ -351,6 +354,28 @@ def read_number(value: JsonValue) -> Decimal | None:
 def _as_typed(text: str) -> str:
     # Models write `2026-05-01` with hyphens that do not break a line, or a mark before it.
     return plain_dashes(normal_form(INVISIBLE.sub("", text))).strip()
+
+
+def read_as_written(value: JsonValue) -> JsonValue:
+    """Return the number or boolean that a text writes; everything else as it is."""
+    if not isinstance(value, str):
+        return value
+    if value in {"true", "True", "false", "False"}:
+        return value in {"true", "True"}
+    if not _WRITTEN_NUMBER.fullmatch(value):
+        return value
+    number: int | float = json.loads(value)
+    return number
+
+
+def equal_as_written(one: JsonValue, other: JsonValue) -> bool:
+    """Equal as JSON, or a number or boolean and the text that writes it (`12` and `"12"`).
+
+    Agents and tools often pass an id or a score as text; `"007"` is no number, and stays text.
+    """
+    if isinstance(one, str) is not isinstance(other, str):
+        one, other = read_as_written(one), read_as_written(other)
+    return same_json(one, other)
 
 
 def distance(one: Decimal, other: Decimal) -> Decimal:

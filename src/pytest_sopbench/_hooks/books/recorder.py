@@ -15,8 +15,7 @@ from pytest_sopbench._core.metrics.tally import Tally
 from pytest_sopbench._core.metrics.trials import TaskTrials, disagreements
 from pytest_sopbench._core.model.task import GroupKey, RunKey, agents_of
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._core.records.lines import from_line, to_line
-from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.record import RunRecord, from_line, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.items.transport import (
     PAYLOAD,

@@ -10,8 +10,7 @@ from typing import Final, NoReturn
 import pytest
 
 from pytest_sopbench._core.model.task import RunKey
-from pytest_sopbench._core.records.lines import to_line
-from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.runs.prefetch import taken_over_of

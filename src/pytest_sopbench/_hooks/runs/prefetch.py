@@ -25,9 +25,8 @@ from pytest_sopbench._core.model.task import MASK, RunKey, Task
 from pytest_sopbench._core.model.trace import NO_RECORDING, Trace
 from pytest_sopbench._core.protocols import RunWrapper
 from pytest_sopbench._core.records.event_log import trace_of_log
-from pytest_sopbench._core.records.lines import from_line
 from pytest_sopbench._core.records.reconstruct import trace_of, verdict_of
-from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.record import RunRecord, from_line
 from pytest_sopbench._hooks.runs.reportable import JudgedRun
 from pytest_sopbench._hooks.session.domains import TaskRef, shares
 from pytest_sopbench._hooks.session.session import SopSession

@@ -21,8 +21,7 @@ from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import RunKey, Task
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.event_log import event_log
-from pytest_sopbench._core.records.lines import to_line
-from pytest_sopbench._core.records.record import RunRecord, record_of
+from pytest_sopbench._core.records.record import RunRecord, record_of, to_line
 from pytest_sopbench._core.verdict import Outcome, Verdict
 from pytest_sopbench._hooks.session.domains import TaskRef
 from pytest_sopbench._hooks.session.last import BegunSession, begun_session

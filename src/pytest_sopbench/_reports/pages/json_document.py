@@ -15,7 +15,7 @@ from pytest_sopbench._core.gates.decide import SessionPage, judge_report_to_json
 from pytest_sopbench._core.gates.quarantine import Forgiven
 from pytest_sopbench._core.hiding import Mask, current_mask
 from pytest_sopbench._core.metrics.metric import About
-from pytest_sopbench._core.metrics.summary_json import summary_to_json, totals_to_json
+from pytest_sopbench._core.metrics.total import summary_to_json, totals_to_json
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.text import json_text

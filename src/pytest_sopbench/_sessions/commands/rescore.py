@@ -15,9 +15,9 @@ from pytest_sopbench._core.judging import Asking
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.model.trace import Trace
+from pytest_sopbench._core.records.reconstruct import Judges, rescore
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.redaction import Redaction
-from pytest_sopbench._core.records.rejudge import Judges, rescore
 from pytest_sopbench._sessions.file.event_logs import GONE as LOG_IS_GONE
 from pytest_sopbench._sessions.file.event_logs import kept_log
 from pytest_sopbench._sessions.header import SessionHeader, SessionOptions, made_of

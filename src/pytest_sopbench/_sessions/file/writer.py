@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.metrics.summary_json import summary_to_json, totals_to_json
+from pytest_sopbench._core.metrics.total import summary_to_json, totals_to_json
 from pytest_sopbench._core.model.task import RunKey
-from pytest_sopbench._core.records.lines import to_line
-from pytest_sopbench._core.records.record import CallRecord, RunRecord
+from pytest_sopbench._core.records.record import CallRecord, RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.header import SCHEMA, SessionHeader, header_to_line
 from pytest_sopbench._sessions.lines import sealed, seed_of

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.metrics.summary_json import summary_from_json
+from pytest_sopbench._core.metrics.total import summary_from_json
 from pytest_sopbench._core.model.task import RunKey
-from pytest_sopbench._core.records.lines import record_from_json
-from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.record import RunRecord, record_from_json
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.writer import TYPE as SLIM
 from pytest_sopbench._sessions.file.writer import (
