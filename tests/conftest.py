@@ -33,11 +33,11 @@ import pytest_sopbench._judge.calibrating
 import pytest_sopbench._judge.judging
 import pytest_sopbench._loading.contract
 import pytest_sopbench._loading.documents
-import pytest_sopbench._loading.domain.outputs
-import pytest_sopbench._loading.domain.rows
-import pytest_sopbench._loading.domain.tools
+import pytest_sopbench._loading.outputs
 import pytest_sopbench._loading.prices
 import pytest_sopbench._loading.quarantine_file
+import pytest_sopbench._loading.rows
+import pytest_sopbench._loading.tools
 import pytest_sopbench._loading.variants
 import pytest_sopbench._reports.terminal.comparison
 import pytest_sopbench._running.event_loop

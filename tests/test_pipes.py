@@ -11,8 +11,8 @@ import pytest
 
 from pytest_sopbench._judge.calibrating import calibration_path, read_calibrations
 from pytest_sopbench._judge.keeping import Judgements
-from pytest_sopbench._loading.files.document import read_toml
-from pytest_sopbench._loading.files.table import read_table
+from pytest_sopbench._loading.files import read_toml
+from pytest_sopbench._loading.tables import read_table
 from pytest_sopbench._replay.cassettes.lines import TaskPlace, cassette_path
 from pytest_sopbench._replay.cassettes.store import Store
 from pytest_sopbench._replay.cassettes.survey import inspect

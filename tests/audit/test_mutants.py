@@ -25,8 +25,8 @@ from pytest_sopbench._audit.observing.mutating import (
 from pytest_sopbench._audit.observing.sandbox import Limits
 from pytest_sopbench._audit.reading import Subject, read_folder
 from pytest_sopbench._audit.rules.mutants import RULES, strong_sample
+from pytest_sopbench._loading.evidence import read_strong_sample
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._loading.strong import read_strong_sample
 from pytest_sopbench.errors import LoadingError, SopbenchError
 
 BUNDLED = Path(pytest_sopbench.bundled.__path__[0])

@@ -29,8 +29,8 @@ from pytest_sopbench._audit.observing.mutating import (
     mutate,
 )
 from pytest_sopbench._core.values.json import to_json_value
+from pytest_sopbench._loading.evidence import read_strong_sample
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._loading.strong import read_strong_sample
 from pytest_sopbench._running.tools.domain_code import ManagerFactory, load_manager_factory
 
 BUNDLED = Path(pytest_sopbench.bundled.__path__[0])

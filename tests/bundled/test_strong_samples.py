@@ -15,8 +15,8 @@ import pytest
 import pytest_sopbench.bundled
 from pytest_sopbench._audit.observing.mutants import mutation_of
 from pytest_sopbench._audit.observing.mutating import Part, mutate
+from pytest_sopbench._loading.evidence import read_strong_sample
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._loading.strong import read_strong_sample
 from pytest_sopbench._running.tools.domain_code import load_manager_factory
 
 BUNDLED = Path(pytest_sopbench.bundled.__path__[0])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_sopbench._audit.model import read_acceptances
 from pytest_sopbench._audit.rules.catalogue import GROUPS, rule_names
-from pytest_sopbench._loading.files.document import parse_json
+from pytest_sopbench._loading.files import parse_json
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "audit.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from pytest_sopbench import Domain
-from pytest_sopbench._loading.domain.tools import read_tool_specs
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.metadata import (
     DocumentMetadata,
@@ -20,6 +19,7 @@ from pytest_sopbench._loading.metadata import (
     OutputShape,
     TableShape,
 )
+from pytest_sopbench._loading.tools import read_tool_specs
 from pytest_sopbench._running.tools.codeless import look_up
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "domains.md").read_text(encoding="utf-8")

@@ -11,8 +11,7 @@ import pytest
 
 from pytest_sopbench import ApprovalRequest
 from pytest_sopbench._core.steps import Moment
-from pytest_sopbench._loading.domain.steps_file import read_steps
-from pytest_sopbench._loading.load import read_script
+from pytest_sopbench._loading.steps_file import read_script, read_steps
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 DOMAINS = (REFERENCE / "domains.md").read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from reading_drafts import claims_of, read_all, truth
 
 from pytest_sopbench._audit.audit import audit
 from pytest_sopbench._drafting.reviewing import rows_to_read
-from pytest_sopbench._loading.drafted import draft_of, read_review
+from pytest_sopbench._loading.evidence import draft_of, read_review
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.cli import main
 
@@ -365,7 +365,7 @@ def test_an_agent_that_writes_a_review_gets_no_gate_held(
     pytester.makepyfile(
         cheat="""
         from pathlib import Path
-        from pytest_sopbench._loading.drafted import REVIEW, Review, files_hash, review_text
+        from pytest_sopbench._loading.evidence import REVIEW, Review, files_hash, review_text
 
         def agent(inputs):
             folder = Path("domains/refunds")

@@ -38,7 +38,7 @@ from pytest_sopbench._core.contract.rules import (
     ValueCondition,
 )
 from pytest_sopbench._loading.contract import read_contract
-from pytest_sopbench._loading.domain.layout import Layout
+from pytest_sopbench._loading.layout import Layout
 from pytest_sopbench.errors import LoadingError
 
 COLUMNS = Layout(

@@ -15,28 +15,29 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.files.cells import (
-    CellError,
-    ColumnType,
-    convert,
-    did_you_mean,
-    infer_type,
-    listed,
-    parse_literal,
-    shown,
-)
-from pytest_sopbench._loading.files.document import (
+from pytest_sopbench._loading.files import (
     DEPTH_LIMIT,
     canonical,
+    did_you_mean,
     digest,
+    listed,
     parse_json,
     read_json,
     read_text,
     read_toml,
+    shown,
     text_digest,
     unordered_digest,
 )
-from pytest_sopbench._loading.files.table import read_table, rename
+from pytest_sopbench._loading.tables import (
+    CellError,
+    ColumnType,
+    convert,
+    infer_type,
+    parse_literal,
+    read_table,
+    rename,
+)
 from pytest_sopbench.errors import LoadingError, RowError
 
 numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)

@@ -19,9 +19,9 @@ from pytest_sopbench._core.contract.rules import Contract, Rule
 from pytest_sopbench._core.gates.quarantine import TaskPolicy
 from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._loading.load import read_script
 from pytest_sopbench._loading.prices import LibraryPrices, read_price_file
 from pytest_sopbench._loading.quarantine_file import check_tasks, read_tasks_file
+from pytest_sopbench._loading.steps_file import read_script
 from pytest_sopbench.errors import LoadingError
 
 TEXT = """\

@@ -11,14 +11,9 @@ import pytest
 
 from pytest_sopbench import Task
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.domain.rows import (
-    TaskRows,
-    acceptable_answers,
-    disagreement_reason,
-    tags_of,
-)
-from pytest_sopbench._loading.files.cells import CellError
 from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._loading.rows import TaskRows, acceptable_answers, disagreement_reason, tags_of
+from pytest_sopbench._loading.tables import CellError
 from pytest_sopbench.errors import LoadingError, RowError, ToolSpecError
 
 MakeDomain = Callable[..., Path]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
-from pytest_sopbench._loading.domain.tools import parameter_names, read_tool_specs
 from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._loading.tools import parameter_names, read_tool_specs
 from pytest_sopbench.errors import ToolSpecError
 
 SCHEMA = {"type": "object", "properties": {"parcel_id": {"type": "string"}}}

@@ -23,9 +23,7 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.metrics.summary import FieldLabels, answer_label, field_labels
 from pytest_sopbench._core.model.task import MASK, OutputField, Task
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.domain.tools import EXPECTED_CALLS_FILE as CALLS_FILE
-from pytest_sopbench._loading.domain.tools import TOOL_SPECS_FILE as SPECS_FILE
-from pytest_sopbench._loading.files.document import read_text
+from pytest_sopbench._loading.files import read_text
 from pytest_sopbench._loading.load import (
     DATA_FILES,
     POLICY_FILE,
@@ -34,6 +32,8 @@ from pytest_sopbench._loading.load import (
     load_domain,
 )
 from pytest_sopbench._loading.metadata import FILE_NAMES as METADATA_FILES
+from pytest_sopbench._loading.tools import EXPECTED_CALLS_FILE as CALLS_FILE
+from pytest_sopbench._loading.tools import TOOL_SPECS_FILE as SPECS_FILE
 from pytest_sopbench.errors import LoadingError
 
 # The files that make a domain, and the hash of what stands in them.

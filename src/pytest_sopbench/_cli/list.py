@@ -28,9 +28,9 @@ from pytest_sopbench._cli.app import (
 from pytest_sopbench._cli.found_domains import search_paths
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.steps import Procedure
-from pytest_sopbench._loading.domain.steps_file import FILE_NAME, read_steps
 from pytest_sopbench._loading.finding import find_domains, load_catalogue
 from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._loading.steps_file import FILE_NAME, read_steps
 from pytest_sopbench._reports.lists import listing_lines, step_lines
 from pytest_sopbench._sessions.file.event_logs import write_pages
 from pytest_sopbench.errors import SopbenchError

@@ -46,7 +46,7 @@ from pytest_sopbench._drafting.stages import (
     measured,
     open_cards,
 )
-from pytest_sopbench._loading.drafted import DRAFTING, draft_of, read_review
+from pytest_sopbench._loading.evidence import DRAFTING, draft_of, read_review
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._making.documents import read_procedure
 from pytest_sopbench._making.place import Place, to_do_lines

@@ -27,8 +27,8 @@ from pytest_sopbench._drafting.shape import (
     Tool,
     read_shape,
 )
-from pytest_sopbench._loading.drafted import DRAFTING
-from pytest_sopbench._loading.files.table import read_table
+from pytest_sopbench._loading.evidence import DRAFTING
+from pytest_sopbench._loading.tables import read_table
 from pytest_sopbench.errors import LoadingError, SopbenchError
 
 _NUMBERED: Final = re.compile(r"(.*?)([0-9]+)")

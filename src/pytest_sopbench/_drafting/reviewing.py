@@ -24,7 +24,7 @@ from pytest_sopbench._drafting.cards import (
 )
 from pytest_sopbench._drafting.stages import BRIEF, is_solved
 from pytest_sopbench._judge.asking import digest
-from pytest_sopbench._loading.drafted import (
+from pytest_sopbench._loading.evidence import (
     DRAFTING,
     REVIEW,
     Review,

@@ -44,7 +44,7 @@ from pytest_sopbench._drafting.policies import checked_policy, write_policy
 from pytest_sopbench._drafting.running import Ran, Texts, run_policy
 from pytest_sopbench._drafting.shape import Shape, read_shape
 from pytest_sopbench._drafting.solving import Solved, solve, solver_cards
-from pytest_sopbench._loading.drafted import DRAFTING
+from pytest_sopbench._loading.evidence import DRAFTING
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions.file.atomic import replace_file
 from pytest_sopbench.agents.conversation import as_object

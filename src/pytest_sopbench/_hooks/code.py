@@ -30,7 +30,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.session.domains import ActiveDomain, import_limit, pace_of
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.marks import encoded_label, marked_agent
-from pytest_sopbench._loading.load import read_script
+from pytest_sopbench._loading.steps_file import read_script
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.agents.spec import SOURCES, resolve_agent
 from pytest_sopbench._running.tools.domain_code import (

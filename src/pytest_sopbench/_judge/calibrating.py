@@ -25,8 +25,8 @@ from pytest_sopbench._core.model.task import Compare, OutputField
 from pytest_sopbench._core.records.record import RunRecord, is_cut
 from pytest_sopbench._core.statistics import Agreement, agreement_of
 from pytest_sopbench._core.values.text import fold
-from pytest_sopbench._loading.files.cells import did_you_mean, listed, shown
-from pytest_sopbench._loading.files.table import Table, read_table
+from pytest_sopbench._loading.files import did_you_mean, listed, shown
+from pytest_sopbench._loading.tables import Table, read_table
 from pytest_sopbench._reports.text import agreement_words, consumed_words, packed
 from pytest_sopbench._running.comparing import PATIENCE, waited_for
 from pytest_sopbench._running.event_loop import in_thread

@@ -54,13 +54,13 @@ from pytest_sopbench._core.contract.rules import (
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.trajectory.calls import ExpectedCall
 from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
-from pytest_sopbench._loading.domain.layout import Layout
-from pytest_sopbench._loading.domain.rows import TaskRows
-from pytest_sopbench._loading.domain.tools import read_expected_calls, references
-from pytest_sopbench._loading.files.cells import listed, nearest_few, shown
-from pytest_sopbench._loading.files.document import is_a_file
-from pytest_sopbench._loading.metadata import Described
 from pytest_sopbench.errors import LoadingError, RowError
+
+from .files import is_a_file, listed, nearest_few, shown
+from .layout import Layout
+from .metadata import Described
+from .rows import TaskRows
+from .tools import read_expected_calls, references
 
 # The rule that is being read: the names it may use, and the errors that name it.
 

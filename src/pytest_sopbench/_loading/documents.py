@@ -12,22 +12,24 @@ from pytest_sopbench._core.documents.schema import BadSchemaError, DocumentRules
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.domain.layout import id_text
-from pytest_sopbench._loading.domain.rows import BuiltTasks, tags_of
-from pytest_sopbench._loading.domain.steps_file import own_steps, steps_as_json
-from pytest_sopbench._loading.domain.tools import TOOL_SPECS_FILE as SPECS_FILE
-from pytest_sopbench._loading.files.cells import did_you_mean, listed
-from pytest_sopbench._loading.files.document import (
+from pytest_sopbench.errors import LoadingError, RowError
+
+from .files import (
+    did_you_mean,
     digest,
     is_a_file,
     lies_inside,
+    listed,
     read_json,
     read_json_lines,
     text_digest,
     unordered_digest,
 )
-from pytest_sopbench._loading.metadata import Described, DocumentMetadata
-from pytest_sopbench.errors import LoadingError, RowError
+from .layout import id_text
+from .metadata import Described, DocumentMetadata
+from .rows import BuiltTasks, tags_of
+from .steps_file import own_steps, steps_as_json
+from .tools import TOOL_SPECS_FILE as SPECS_FILE
 
 # The rows of a tool-less domain: `id`, `inputs`, `expected` and `tags`.
 

@@ -14,11 +14,12 @@ from pathlib import Path
 
 from pytest_sopbench import errors
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._loading.files.cells import NAME_RULE, is_domain_name, listed, nearest
-from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._loading.metadata import is_domain_folder, read_metadata
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import DomainNotFoundError, LoadingError
+
+from .files import listed, nearest
+from .load import load_domain
+from .metadata import NAME_RULE, is_domain_folder, is_domain_name, read_metadata
 
 ENTRY_POINTS = "pytest_sopbench.domains"
 """The entry-point group of installed domains."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,16 +25,32 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from pytest_sopbench._core.documents.schema import Role
 from pytest_sopbench._core.model.task import Compare, FieldType
-from pytest_sopbench._loading.files.cells import (
-    NAME_RULE,
+from pytest_sopbench.errors import LoadingError
+
+from .files import (
     SHOWN,
-    is_domain_name,
     listed,
     nearest,
+    read_json,
+    read_toml,
     shown,
+    unreadable,
 )
-from pytest_sopbench._loading.files.document import read_json, read_toml, unreadable
-from pytest_sopbench.errors import LoadingError
+
+# Which names a domain may have.
+
+NAME_RULE = (
+    "a domain's name has letters (a to z), digits, '.', '_' and '-', and starts with a letter"
+    " or a digit"
+)
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def is_domain_name(name: str) -> bool:
+    """Whether this may be the name of a domain: nothing in it can leave a folder."""
+    return _NAME.fullmatch(name) is not None
+
 
 # How the values of keys are read; each alias is what a key may hold.
 

@@ -15,9 +15,9 @@ from typing import Any, Final, NoReturn, cast
 
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.model.usage import ModelPrice, PriceTable
-from pytest_sopbench._loading.files.cells import did_you_mean, shown
-from pytest_sopbench._loading.files.document import read_toml
 from pytest_sopbench.errors import LoadingError
+
+from .files import did_you_mean, read_toml, shown
 
 # Read a file of prices.
 

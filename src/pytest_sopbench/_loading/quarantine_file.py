@@ -12,9 +12,10 @@ from typing import Any, Final, NoReturn, cast
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.gates.quarantine import TaskEntries, TaskPolicy
 from pytest_sopbench._core.model.task import TaskName
-from pytest_sopbench._loading.files.cells import NAME_RULE, did_you_mean, is_domain_name, shown
-from pytest_sopbench._loading.files.document import read_text, read_toml
 from pytest_sopbench.errors import LoadingError
+
+from .files import did_you_mean, read_text, read_toml, shown
+from .metadata import NAME_RULE, is_domain_name
 
 KEYS: Final = ("must_pass", "may_fail", "may_break", "until", "issue")
 """What an entry may say."""

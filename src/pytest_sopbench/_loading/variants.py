@@ -18,17 +18,19 @@ from pytest_sopbench._core.variants import (
     variant_id,
     with_noise,
 )
-from pytest_sopbench._loading.domain.layout import id_text
-from pytest_sopbench._loading.files.cells import did_you_mean, listed
-from pytest_sopbench._loading.files.document import (
+from pytest_sopbench.errors import LoadingError, RowError
+
+from .files import (
+    did_you_mean,
     is_a_file,
+    listed,
     read_json_lines,
     read_text,
     refuse_links_out,
 )
-from pytest_sopbench._loading.finding import bundled_candidates
-from pytest_sopbench._loading.load import SOP_FILES
-from pytest_sopbench.errors import LoadingError, RowError
+from .finding import bundled_candidates
+from .layout import id_text
+from .load import SOP_FILES
 
 # The variants of a domain that a user names: automatic ones, and files of its folder.
 

@@ -22,7 +22,8 @@ from pytest_sopbench._audit.columns import (
 from pytest_sopbench._core.fields.values import infer_field
 from pytest_sopbench._core.model.task import FieldType
 from pytest_sopbench._core.values.text import fold, is_empty
-from pytest_sopbench._loading.files.cells import ColumnType, infer_type, nearest
+from pytest_sopbench._loading.files import nearest
+from pytest_sopbench._loading.tables import ColumnType, infer_type
 from pytest_sopbench._making.place import Place, template
 from pytest_sopbench._making.table import Column, Kind, Sheet
 from pytest_sopbench._reports.text import WIDTH, columns, counted, cut, labelled, one_line, padded

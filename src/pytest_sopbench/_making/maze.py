@@ -10,7 +10,7 @@ from typing import Final
 
 from pytest_sopbench._core.documents.schema import BadSchemaError, DocumentRules
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.files.document import read_json
+from pytest_sopbench._loading.files import read_json
 from pytest_sopbench.errors import LoadingError
 
 # The four headed parts of a published prompt, taken apart so that they can be put together.

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from pytest_sopbench._audit.audit import audit
 from pytest_sopbench._audit.report import audit_lines
-from pytest_sopbench._loading.files.cells import NAME_RULE, is_domain_name
+from pytest_sopbench._loading.metadata import NAME_RULE, is_domain_name
 from pytest_sopbench.errors import LoadingError, SopbenchError
 
 _WORDS: Final = frozenset({"all", "bundled"})

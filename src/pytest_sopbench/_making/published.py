@@ -19,11 +19,11 @@ from typing import Any, Final, TypeAlias
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import LookupTool, Task
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.domain.tools import TOOL_SPECS_FILE as SPECS
-from pytest_sopbench._loading.files.document import read_text
-from pytest_sopbench._loading.files.table import Table, read_table
+from pytest_sopbench._loading.files import read_text
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.metadata import DATA_FILE, Described, read_metadata
+from pytest_sopbench._loading.tables import Table, read_table
+from pytest_sopbench._loading.tools import TOOL_SPECS_FILE as SPECS
 from pytest_sopbench._running.descendants import (
     end_with_descendants,
     marked,

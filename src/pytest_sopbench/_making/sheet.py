@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_sopbench._loading.files.cells import listed, nearest
+from pytest_sopbench._loading.files import listed, nearest
 from pytest_sopbench._making.bounded import bounded
 from pytest_sopbench._making.place import library, read_by
 from pytest_sopbench._making.table import EMPTY, Cell, Grid, Kind, Merged, cell_of, text_cell

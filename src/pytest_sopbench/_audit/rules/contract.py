@@ -17,10 +17,10 @@ from pytest_sopbench._core.model.trace import Answer, AnswerForm, Ending, ToolCa
 from pytest_sopbench._core.trajectory.calls import ExpectedCall, trajectory_of
 from pytest_sopbench._core.trajectory.match import match_trajectory
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.domain.tools import EXPECTED_CALLS_FILE as CALLS_FILE
-from pytest_sopbench._loading.domain.world_file import STATE_FILE
-from pytest_sopbench._loading.files.cells import cut
+from pytest_sopbench._loading.files import cut
 from pytest_sopbench._loading.load import POLICY_FILE
+from pytest_sopbench._loading.tools import EXPECTED_CALLS_FILE as CALLS_FILE
+from pytest_sopbench._loading.world_file import STATE_FILE
 from pytest_sopbench._running.tools.calls import compile_checks
 
 Results = Mapping[int, tuple[RuleResult, ...]]

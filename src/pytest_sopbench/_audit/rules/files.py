@@ -10,9 +10,9 @@ from typing import Final
 
 from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
 from pytest_sopbench._audit.reading import File, Folder
-from pytest_sopbench._loading.domain.tools import TOOL_SPECS_FILE as SPECS_FILE
 from pytest_sopbench._loading.load import DATA_FILES, SOP_FILES
 from pytest_sopbench._loading.metadata import FILE_NAMES as METADATA_FILES
+from pytest_sopbench._loading.tools import TOOL_SPECS_FILE as SPECS_FILE
 from pytest_sopbench.errors import LoadingError
 
 _NEEDED: Final = (

@@ -15,7 +15,7 @@ from pytest_sopbench._core.fields.values import colliding_labels, known_labels
 from pytest_sopbench._core.model.task import FieldType, OutputField
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import fold
-from pytest_sopbench._loading.files.cells import ColumnType, infer_type
+from pytest_sopbench._loading.tables import ColumnType, infer_type
 
 CHANCE: Final = 0.6
 """Share of the most frequent answer above which numbers say little."""

@@ -17,7 +17,7 @@ from pytest_sopbench._core.documents.comparing import compare_documents
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.model.trace import Mismatch
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.files.cells import cut, shown
+from pytest_sopbench._loading.files import cut, shown
 from pytest_sopbench._loading.load import POLICY_FILE
 
 _LONG: Final = 4

@@ -22,7 +22,7 @@ from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import equal_as_written
-from pytest_sopbench._loading.domain.tools import parameter_names
+from pytest_sopbench._loading.tools import parameter_names
 
 GIVEN_AWAY: Final = 0.9
 """Share of rows from which on one column gives an answer away."""

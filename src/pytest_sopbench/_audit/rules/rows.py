@@ -11,8 +11,8 @@ from pytest_sopbench._audit.model import KEY as AUDIT_KEY
 from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
 from pytest_sopbench._audit.reading import Folder, RoughTable
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.domain.layout import id_text
-from pytest_sopbench._loading.files.cells import did_you_mean, listed, nearest
+from pytest_sopbench._loading.files import did_you_mean, listed, nearest
+from pytest_sopbench._loading.layout import id_text
 from pytest_sopbench._loading.metadata import (
     DocumentMetadata,
     LookupShape,

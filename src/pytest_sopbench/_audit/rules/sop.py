@@ -20,7 +20,7 @@ from pytest_sopbench._audit.reading import SHOWN, Subject
 from pytest_sopbench._audit.sop_text import SopText, cut_offs, numbers_in
 from pytest_sopbench._core.model.task import FieldType
 from pytest_sopbench._core.values.text import fold
-from pytest_sopbench._loading.files.cells import cut, listed, nearest
+from pytest_sopbench._loading.files import cut, listed, nearest
 from pytest_sopbench._loading.load import POLICY_FILE, SOP_FILES
 
 _QUOTED: Final = re.compile(r"`([^`\n]{2,40})`|\"([^\"\n]{2,40})\"")

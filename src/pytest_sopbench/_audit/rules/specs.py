@@ -13,10 +13,10 @@ from pytest_sopbench._audit.policy_source import frozen
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.domain.tools import TOOL_SPECS_FILE as SPECS_FILE
-from pytest_sopbench._loading.domain.tools import parameter_names
-from pytest_sopbench._loading.files.cells import listed, shown
+from pytest_sopbench._loading.files import listed, shown
 from pytest_sopbench._loading.load import TOOLS_FILE
+from pytest_sopbench._loading.tools import TOOL_SPECS_FILE as SPECS_FILE
+from pytest_sopbench._loading.tools import parameter_names
 
 
 def _rows_break_spec(subject: Subject) -> Iterator[Fault]:

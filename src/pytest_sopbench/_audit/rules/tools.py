@@ -13,7 +13,7 @@ from pytest_sopbench._audit.policy_source import changing_calls, frozen
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import equal_as_written
-from pytest_sopbench._loading.files.cells import cut, listed, shown
+from pytest_sopbench._loading.files import cut, listed, shown
 from pytest_sopbench._loading.load import POLICY_FILE, TOOLS_FILE
 
 _FEW: Final = 5

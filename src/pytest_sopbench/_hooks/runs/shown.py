@@ -46,7 +46,7 @@ from pytest_sopbench._core.verdict import Outcome, Verdict
 from pytest_sopbench._hooks.session.domains import TaskRef
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.marks import item_name
-from pytest_sopbench._loading.files.cells import did_you_mean, listed
+from pytest_sopbench._loading.files import did_you_mean, listed
 from pytest_sopbench._reports.failure.assertion import TAKEN, WIDTH, contract_lines, unmet_lines
 from pytest_sopbench._reports.failure.task import JUDGED_AS_WELL, failure_lines, next_lines
 from pytest_sopbench._reports.failure.trajectory import departure_lines

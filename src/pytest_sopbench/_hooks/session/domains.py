@@ -25,10 +25,10 @@ from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._hooks.process.outgoing import BREAKAGE, kept_descriptors
 from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._loading.documents import DocumentRows
-from pytest_sopbench._loading.domain.rows import TaskRows
+from pytest_sopbench._loading.evidence import read_strong_sample
 from pytest_sopbench._loading.finding import FoundDomain
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._loading.strong import read_strong_sample
+from pytest_sopbench._loading.rows import TaskRows
 from pytest_sopbench._running.comparing import SOURCES, Comparer, Comparers, Place, find_comparers
 from pytest_sopbench._running.importing import ImportLimit, SlowImportError
 from pytest_sopbench._running.limits import HIGHEST, START, Limit

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._loading.drafted import draft_of
+from pytest_sopbench._loading.evidence import draft_of
 
 _DRAFTS = pytest.StashKey[dict[str, str]]()
 

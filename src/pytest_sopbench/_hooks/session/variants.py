@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from pytest_sopbench._core.variants import AUTOMATIC, Replacement, Variant, variant_id
-from pytest_sopbench._loading.files.cells import did_you_mean, listed
+from pytest_sopbench._loading.files import did_you_mean, listed
 from pytest_sopbench._loading.variants import bundled_sops, has_variant, own_names, variants_of
 from pytest_sopbench.errors import SopbenchError
 

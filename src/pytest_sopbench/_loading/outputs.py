@@ -22,11 +22,18 @@ from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, FieldType
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
 from pytest_sopbench._core.values.text import fold, is_empty
-from pytest_sopbench._loading.files.cells import did_you_mean, listed, shown
-from pytest_sopbench._loading.files.document import is_a_file, lies_inside, read_text
-from pytest_sopbench._loading.files.table import Table
-from pytest_sopbench._loading.metadata import Described, OutputShape, is_published
 from pytest_sopbench.errors import LoadingError, RowError
+
+from .files import (
+    did_you_mean,
+    is_a_file,
+    lies_inside,
+    listed,
+    read_text,
+    shown,
+)
+from .metadata import Described, OutputShape, is_published
+from .tables import Table
 
 # What `outputs` says of how a field is compared: does it belong together, and can it be read?
 

@@ -11,11 +11,18 @@ from typing import Final, NoReturn
 from pytest_sopbench._core.model.task import McpServer, ToolSpec
 from pytest_sopbench._core.trajectory.calls import ExpectedCall, read_groups
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.files.cells import cut, did_you_mean, listed, nearest
-from pytest_sopbench._loading.files.document import read_json, read_json_lines
-from pytest_sopbench._loading.metadata import Described, LookupShape
 from pytest_sopbench._settings.readers import ENV
 from pytest_sopbench.errors import LoadingError, ToolSpecError
+
+from .files import (
+    cut,
+    did_you_mean,
+    listed,
+    nearest,
+    read_json,
+    read_json_lines,
+)
+from .metadata import Described, LookupShape
 
 # Read tool specs in the four shapes that providers and protocols have for them.
 

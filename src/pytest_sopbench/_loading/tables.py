@@ -1,19 +1,38 @@
-"""A data file as rows of cells, each with the line on which it starts."""
+"""A data file as rows of cells, each with the line on which it starts, and what its cells say.
+
+A cell is kept as it is written until the type of its whole column says otherwise: `007`, `1.0`
+and `None` in a column of names stay what they are.
+"""
 
 from __future__ import annotations
 
+import ast
 import csv
+import json
+import math
+import re
+import warnings
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import LoadingError, RowError
 
-from .cells import did_you_mean, listed
-from .document import not_utf8, read_json_lines, refuse_endless, unreadable
+from .files import (
+    did_you_mean,
+    is_too_deep,
+    listed,
+    not_utf8,
+    read_json_lines,
+    refuse_endless,
+    shown,
+    unreadable,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,3 +238,181 @@ def _cells_of(
             hint=did_you_mean(extra[0], columns) or "every line needs the same keys",
         )
     return tuple(value[column] for column in columns)
+
+
+# What the cells of a column say: numbers, truth values, lists, or text.
+
+
+class ColumnType(StrEnum):
+    """How the cells of an input or of a tool result are read.
+
+    An empty cell is null in each of them but `written`, which is what JSON says already.
+    """
+
+    TEXT = "text"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    LIST = "list"
+    WRITTEN = "written"
+
+
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_LOOSE_NUMBER = re.compile(r"\s*[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\s*")
+_DIGITS = 300
+# What Python reads as JSON, and may not be able to write again: without any of these it can.
+_DOUBTFUL = re.compile(r"NaN|Infinity|[0-9][eE]|[0-9]{300}|[\\\ud800-\udfff]")
+_INFERRED_BOOLEANS = {"true": True, "false": False}
+_BOOLEANS = _INFERRED_BOOLEANS | {"yes": True, "no": False, "1": True, "0": False}
+
+
+class CellError(ValueError):
+    """A cell is not what its column is declared to be."""
+
+
+def infer_type(cells: Iterable[JsonValue]) -> ColumnType:
+    """The type that every cell of a column has; empty cells have no say.
+
+    All cells JSON numbers: number. All `true` or `false`, in any case: boolean. All lists or
+    objects, in JSON or as Python writes them: list. Else, and where all are empty: text.
+    """
+    texts = {cell for cell in cells if isinstance(cell, str) and cell}
+    if not texts:
+        return ColumnType.TEXT
+    if all(_is_number(text) for text in texts):
+        return ColumnType.NUMBER
+    if all(_is_boolean(text) for text in texts):
+        return ColumnType.BOOLEAN
+    if all(_is_literal(text) for text in texts):
+        return ColumnType.LIST
+    return ColumnType.TEXT
+
+
+def odd_cell(cells: Sequence[JsonValue]) -> tuple[int, str] | None:
+    """The one cell that keeps a column from being read as the others are, and what they are.
+
+    It turns a column of numbers into one of texts, so it is a slip more often than it is meant.
+    Nothing where there are fewer than three others, or more than one such cell.
+    """
+    full = [(place, cell) for place, cell in enumerate(cells) if isinstance(cell, str) and cell]
+    if len(full) <= _OTHERS:
+        return None
+    for word, fits in _SHAPES.items():
+        odd = list(islice((place for place, cell in full if not fits(cell)), 2))
+        if len(odd) == 1:
+            return odd[0], word
+    return None
+
+
+def convert(cell: JsonValue, column_type: ColumnType) -> JsonValue:
+    """The value of a cell; what is no text stays as it is.
+
+    Raises:
+        CellError: the cell is not of the type; cannot happen with an inferred type.
+    """
+    if not isinstance(cell, str) or column_type is ColumnType.WRITTEN:
+        return cell
+    if not cell:
+        return None
+    if column_type is ColumnType.NUMBER:
+        return _number(cell)
+    if column_type is ColumnType.BOOLEAN:
+        return _boolean(cell)
+    if column_type is ColumnType.LIST:
+        return parse_literal(cell)
+    return cell
+
+
+def parse_literal(text: str) -> JsonValue:
+    """The list or object that a text writes down, in JSON or as Python prints it.
+
+    Raises:
+        CellError: it is neither, or holds something that JSON has no word for.
+    """
+    if text.lstrip()[:1] not in {"[", "{"}:
+        msg = f"{shown(text)} is neither a list nor an object"
+        raise CellError(msg)
+    try:
+        value: JsonValue = json.loads(text)
+        is_doubtful = _DOUBTFUL.search(text) is not None
+    except (ValueError, RecursionError):
+        value, is_doubtful = _python_literal(text), True
+    is_container = isinstance(value, list | dict) and not is_too_deep(text, value)
+    if not is_container or (is_doubtful and not _is_json(value)):
+        msg = f"{shown(text)} is neither a list nor an object that JSON can write"
+        raise CellError(msg)
+    return value
+
+
+def _python_literal(text: str) -> JsonValue:
+    try:
+        with warnings.catch_warnings():
+            # A backslash in somebody's data is no business of whoever runs the tests.
+            warnings.simplefilter("ignore")
+            value: JsonValue = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as fault:
+        msg = f"{shown(text)} is neither a list nor an object"
+        raise CellError(msg) from fault
+    return value
+
+
+def _is_literal(text: str) -> bool:
+    try:
+        parse_literal(text)
+    except CellError:
+        return False
+    return True
+
+
+def _is_number(text: str) -> bool:
+    return (
+        len(text) <= _DIGITS and _NUMBER.fullmatch(text) is not None and math.isfinite(float(text))
+    )
+
+
+def _number(text: str) -> JsonValue:
+    if len(text) > _DIGITS or not _LOOSE_NUMBER.fullmatch(text):
+        msg = f"{shown(text)} is not a number"
+        raise CellError(msg)
+    if text.strip().lstrip("+-").isdigit():
+        return int(text)
+    number = float(text)
+    if not math.isfinite(number):
+        msg = f"{shown(text)} is too large a number"
+        raise CellError(msg)
+    return number
+
+
+def _is_boolean(text: str) -> bool:
+    return text.lower() in _INFERRED_BOOLEANS
+
+
+def _boolean(text: str) -> bool:
+    known = _BOOLEANS.get(text.strip().lower())
+    if known is None:
+        msg = f"{shown(text)} is neither true nor false"
+        raise CellError(msg)
+    return known
+
+
+_OTHERS = 3
+_SHAPES: Mapping[str, Callable[[str], bool]] = {
+    "number": _is_number,
+    "boolean": _is_boolean,
+    "list": _is_literal,
+}
+"""What a column can be but text, by its word in `types`."""
+
+
+def _is_json(value: object) -> bool:
+    """Whether JSON has words for a value that came out of a literal."""
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return _same_shape(value, json.loads(text))
+
+
+def _same_shape(value: object, read: object) -> bool:
+    # Tuples and keys that are numbers survive a dump, as something else.
+    return value == read and repr(value) == repr(read)

@@ -4,7 +4,8 @@
      "general": "what applies to all steps"}
 
 Only `number` is needed where the SOP has a section of that number. Without `general`, all that
-stands in no step is general text, so that nothing of the SOP is lost.
+stands in no step is general text, so that nothing of the SOP is lost. A script of approvals, which
+decides about steps by their numbers, is read here as well.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from pathlib import Path
 from typing import Final
 
 from pytest_sopbench._core.steps import (
+    Decisions,
     Moment,
     Procedure,
+    Scripted,
     Step,
     approvals_of,
     jumps_of,
@@ -24,9 +27,15 @@ from pytest_sopbench._core.steps import (
     sections_of,
 )
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.files.cells import did_you_mean, listed, shown
-from pytest_sopbench._loading.files.document import is_a_file, read_json
 from pytest_sopbench.errors import LoadingError
+
+from .files import (
+    did_you_mean,
+    is_a_file,
+    listed,
+    read_json,
+    shown,
+)
 
 FILE_NAME: Final = "steps.json"
 END: Final = "answer"
@@ -196,3 +205,42 @@ def _unsaid(path: Path, left: Sequence[str], general: str) -> Iterator[str]:
     if missing:
         count = f"{len(missing)} lines of the SOP stand" if missing[1:] else "a line stands"
         yield f"{path.name}: {count} neither in a step nor in 'general': {shown(missing[0])}"
+
+
+# The file of `sop_approver = scripted:PATH`: who reads it decides like its author.
+
+
+def read_script(path: Path) -> Scripted:
+    """Read a script of decisions.
+
+    Its keys are steps, `*` stands for all others, and decisions for one task stand below its name:
+    `{"4": true, "7": "no signature", "*": false, "dangerous_goods/P_13041": {"7": true}}`.
+
+    Raises:
+        LoadingError: the file cannot be read, or holds something else.
+    """
+    data = read_json(path)
+    if not isinstance(data, Mapping):
+        hint = 'write {"STEP": true, "STEP": "why it is denied", "*": false}'
+        raise LoadingError(path, "must be an object with a decision for each step", hint=hint)
+    tasks = {key: value for key, value in data.items() if isinstance(value, Mapping)}
+    steps = {key: value for key, value in data.items() if key not in tasks}
+    for name in tasks:
+        if "/" not in name:
+            hint = "decisions for one task stand under DOMAIN/TASK"
+            raise LoadingError(path, "no task is called so", column=name, hint=hint)
+    return Scripted(
+        decisions=_decisions(path, steps, ""),
+        tasks={name: _decisions(path, one, f"{name}: ") for name, one in tasks.items()},
+    )
+
+
+def _decisions(path: Path, given: Mapping[str, JsonValue], place: str) -> Decisions:
+    read: dict[str, bool | str] = {}
+    for step, value in given.items():
+        if not isinstance(value, bool | str) or value == "":
+            hint = "write true, false, or a text that says why it is denied"
+            problem = f"{shown(value)} is no decision"
+            raise LoadingError(path, problem, column=f"{place}{step}", hint=hint)
+        read[step] = value
+    return read

@@ -12,13 +12,12 @@ from pathlib import Path
 
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.files.cells import did_you_mean, listed, shown
-from pytest_sopbench._loading.files.document import digest
-from pytest_sopbench._loading.files.table import Table
-from pytest_sopbench._loading.metadata import DATA_FILE as PUBLISHED_DATA
-from pytest_sopbench._loading.metadata import Described, Metadata
 from pytest_sopbench.errors import LoadingError, RowError
 
+from .files import did_you_mean, digest, listed, shown
+from .metadata import DATA_FILE as PUBLISHED_DATA
+from .metadata import Described, Metadata
+from .tables import Table
 from .tools import parameter_names
 
 # The ids of tasks: they never depend on the order of the rows.

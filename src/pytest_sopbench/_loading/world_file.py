@@ -27,19 +27,21 @@ from pytest_sopbench._core.model.world import (
     as_key,
 )
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.files.cells import did_you_mean, listed, shown
-from pytest_sopbench._loading.files.document import (
+from pytest_sopbench.errors import LoadingError, ToolSpecError
+
+from .files import (
+    did_you_mean,
     digest,
     is_a_file,
+    listed,
     read_json,
     read_json_lines,
     read_text,
+    shown,
     text_digest,
 )
-from pytest_sopbench._loading.metadata import Described, Flag, LookupShape, Shape
-from pytest_sopbench.errors import LoadingError, ToolSpecError
-
 from .layout import Layout
+from .metadata import Described, Flag, LookupShape, Shape
 from .tools import ToolEntry, parameter_names
 
 WORLD_FILE: Final = "world.json"

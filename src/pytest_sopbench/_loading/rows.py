@@ -15,28 +15,29 @@ from pytest_sopbench._core.model.task import OutputField, Task
 from pytest_sopbench._core.model.world import Rows
 from pytest_sopbench._core.trajectory.calls import ExpectedCall
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.files.cells import (
-    CellError,
-    ColumnType,
-    convert,
-    did_you_mean,
-    infer_type,
-    listed,
-    parse_literal,
-    shown,
-)
-from pytest_sopbench._loading.files.document import (
+from pytest_sopbench.errors import LoadingError, RowError
+
+from .files import (
     canonical,
+    did_you_mean,
     digest,
     is_a_file,
     lies_inside,
+    listed,
     parse_json,
+    shown,
 )
-from pytest_sopbench._loading.files.table import Table, read_table
-from pytest_sopbench._loading.metadata import Described, TableShape
-from pytest_sopbench.errors import LoadingError, RowError
-
 from .layout import Layout
+from .metadata import Described, TableShape
+from .tables import (
+    CellError,
+    ColumnType,
+    Table,
+    convert,
+    infer_type,
+    parse_literal,
+    read_table,
+)
 from .tools import EXPECTED_CALLS_FILE as EXPECTED_CALLS
 from .world_file import DomainWorld
 

@@ -1,1 +1,0 @@
-"""A folder becomes a domain."""

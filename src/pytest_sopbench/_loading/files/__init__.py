@@ -1,1 +1,0 @@
-"""Files as text, JSON, TOML and rows of cells, with the place of each mistake."""
