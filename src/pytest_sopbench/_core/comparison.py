@@ -538,11 +538,9 @@ def _fields(pairs: Sequence[Pair]) -> list[str]:
     if len({pair.key.domain for pair in pairs}) != 1:
         return []
     runs = (pair.current[0] for pair in pairs)
-    return list(dict.fromkeys(name for run in runs for name in _asked(run)))
-
-
-def _asked(run: RunRecord) -> Iterator[str]:
-    return (name for name in run.expected if name not in run.ignored)
+    return list(
+        dict.fromkeys(name for run in runs for name in run.expected if name not in run.ignored)
+    )
 
 
 def _field_change(name: str, pairs: Sequence[Pair]) -> FieldChange:

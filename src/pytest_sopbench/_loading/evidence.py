@@ -73,7 +73,7 @@ def read_strong_sample(domain: Domain) -> StrongSample:
         LoadingError: there is none, it cannot be read, or the domain has changed since.
     """
     path = domain.folder / STRONG_FILE
-    write = _WRITE.format(_shown(domain.folder))
+    write = _WRITE.format(domain.folder.name)
     if not path.is_file():
         raise LoadingError(path, "the domain has no strong sample", hint=write)
     try:
@@ -95,10 +95,6 @@ def read_strong_sample(domain: Domain) -> StrongSample:
     if unknown:
         raise LoadingError(path, f"there is no task {unknown[0]!r}", hint=write)
     return sample
-
-
-def _shown(folder: Path) -> str:
-    return folder.name
 
 
 # Whether people have read the labels of a domain that was drafted with a model.

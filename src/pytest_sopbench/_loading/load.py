@@ -84,7 +84,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
     data_file, data_warnings = _data_file(folder)
     table = rename(read_table(data_file), metadata.columns, source=described.path)
     layout = lay_out(described, table, specs)
-    tables = _tables(described, table, layout)
+    tables = record_tables(described, table, layout) if metadata.tables else ()
     fields = output_fields(described, table)
     ids = task_ids(table, layout.id_column, layout.inputs)
     types = _types(described, table, layout)
@@ -213,12 +213,6 @@ def _check_distractors(described: Described, specs: Sequence[ToolSpec]) -> None:
         if name not in names:
             problem = f"key 'distractors': no tool spec has the name {name!r}"
             raise LoadingError(described.path, problem, hint=did_you_mean(name, names))
-
-
-def _tables(described: Described, table: Table, layout: Layout) -> tuple[RecordTable, ...]:
-    if not described.metadata.tables:
-        return ()
-    return record_tables(described, table, layout)
 
 
 def _types(described: Described, table: Table, layout: Layout) -> Mapping[str, ColumnType]:

@@ -410,9 +410,6 @@ def _is_json(value: object) -> bool:
         text.encode()
     except (TypeError, ValueError, RecursionError):
         return False
-    return _same_shape(value, json.loads(text))
-
-
-def _same_shape(value: object, read: object) -> bool:
+    read = json.loads(text)
     # Tuples and keys that are numbers survive a dump, as something else.
     return value == read and repr(value) == repr(read)

@@ -137,7 +137,8 @@ def unequal(value: Value, given: JsonValue, known: Known) -> str:
             wanted = [known.task.expected_as_written[name], *accepted]
         case _:
             name, what = value.column, "column"
-            wanted = [_cell(known.task, name)]
+            task = known.task
+            wanted = [{**task.results, **task.inputs, **task.expected_as_written}[name]]
     output = known.fields.get(name)
     if any(_equal(output, one, given) for one in wanted):
         return ""
@@ -157,10 +158,6 @@ def _answered(name: str, answer: Answer | None) -> Sequence[JsonValue]:
     if answer is None or not answer.complete or name not in answer.values:
         return []
     return [answer.values[name]]
-
-
-def _cell(task: Task, column: str) -> JsonValue:
-    return {**task.results, **task.inputs, **task.expected_as_written}[column]
 
 
 def _equal(output: OutputField | None, wanted: JsonValue, given: JsonValue) -> bool:

@@ -491,7 +491,8 @@ def _counted(comparison: GroupComparison) -> Summary:
 def _comparison_verdict(
     spec: GateSpec, comparison: GroupComparison | None, *, where: str, doubts: GateBlockers
 ) -> GateVerdict:
-    asked = _ASKED[spec.name].format(bound=_bound(spec))
+    bound = percent(spec.value) if spec.name == DROP else f"{spec.value:g}"
+    asked = _ASKED[spec.name].format(bound=bound)
     if comparison is None:
         why = "there is nothing to compare with"
         return GateVerdict(
@@ -536,10 +537,6 @@ _WORDS: Final = {
     NotCompared.NO_EVIDENCE: "unavailable or never started",
 }
 _ALWAYS: Final = (NotCompared.CHANGED, NotCompared.ONLY_BASELINE)
-
-
-def _bound(spec: GateSpec) -> str:
-    return percent(spec.value) if spec.name == DROP else f"{spec.value:g}"
 
 
 def _doubt(comparison: GroupComparison, spec: GateSpec) -> str:

@@ -224,7 +224,7 @@ def record_of(
         trajectory=_held(verdict.departure),
         unneeded=verdict.unneeded,
         notes=(*(trace.notes if trace else ()), *verdict.notes),
-        document=_document(document, task),
+        document=document_record(document, task.expected) if document else None,
         compared=trace.compared if trace else (),
         ignored=rules.ignored,
         unmade=verdict.unmade and tuple(_unmade(one, task, private) for one in verdict.unmade),
@@ -256,10 +256,6 @@ def _duration(trace: Trace | None) -> float | None:
     if trace is None or trace.ending is Ending.PROCESS_DIED:
         return None
     return round(trace.duration, 6)
-
-
-def _document(rules: DocumentRules | None, task: Task) -> DocumentRecord | None:
-    return document_record(rules, task.expected) if rules else None
 
 
 def _answer(

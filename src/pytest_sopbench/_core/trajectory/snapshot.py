@@ -253,7 +253,7 @@ def snapshot_file(domain: str, task: str, *, folder: str = "") -> str:
 def snapshot_text(snapshot: Snapshot) -> str:
     """Write a snapshot: one call on each line."""
     first, *others = snapshot.approved
-    lines = ["{", f' "task": {_json(snapshot.task)},', *_listed(' "calls": ', first, " ")]
+    lines = ["{", f' "task": {_ENCODER.encode(snapshot.task)},', *_listed(' "calls": ', first, " ")]
     if others:
         lines[-1] += ","
         lines.append(' "or": [')
@@ -364,10 +364,6 @@ def _read_calls(calls: object) -> tuple[Call, ...]:
 
 def _refuse(why: str) -> NoReturn:
     raise ValueError(why)
-
-
-def _json(value: JsonValue) -> str:
-    return _ENCODER.encode(value)
 
 
 # A document as a snapshot keeps it: the arguments of one call that no tool takes.
