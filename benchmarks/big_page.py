@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from pytest_sopbench._core.comparing import compare, leaderboard_of
 from pytest_sopbench._core.comparison import ComparedSession
-from pytest_sopbench._core.contract.demands import DemandKind, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind, RuleState
 from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
 from pytest_sopbench._core.gates.decide import SessionPage, TaskFacts
 from pytest_sopbench._core.model.trace import Mismatch, Problem, Trace, Usage

@@ -12,8 +12,8 @@ import pytest
 from click.testing import Result
 
 from pytest_sopbench import Outcome, RunRecord
-from pytest_sopbench._core.contract.demands import DemandKind, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind, RuleState
 from pytest_sopbench._core.records.reconstruct import CUT
 from pytest_sopbench._core.records.record import CallRecord, to_line
 from pytest_sopbench._loading.load import load_domain

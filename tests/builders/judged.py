@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_sopbench._core.answers.after import RETRACTIONS
 from pytest_sopbench._core.answers.find import find_answer, read_returned
 from pytest_sopbench._core.availability import is_unavailable
-from pytest_sopbench._core.contract.rules import Contract, satisfied
+from pytest_sopbench._core.contract import Contract, satisfied
 from pytest_sopbench._core.documents.schema import Role
 from pytest_sopbench._core.domain import JudgingRules, rules_fingerprint
 from pytest_sopbench._core.fields.comparison import compare

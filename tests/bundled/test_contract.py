@@ -17,7 +17,7 @@ import pytest
 
 import pytest_sopbench
 from pytest_sopbench import Domain, Task, Verdict
-from pytest_sopbench._core.contract.demands import RuleState
+from pytest_sopbench._core.demands import RuleState
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.protocols import Policy

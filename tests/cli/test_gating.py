@@ -11,8 +11,8 @@ import pytest
 from click.testing import Result
 
 from pytest_sopbench import Outcome, RunKey
-from pytest_sopbench._core.contract.demands import DemandKind, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind, RuleState
 from pytest_sopbench._sessions.file.writer import start_to_line
 from pytest_sopbench._sessions.lines import sealed, seed_of
 

@@ -12,8 +12,8 @@ import pytest
 from click.testing import Result
 
 from pytest_sopbench import Domain, Outcome, RunRecord, Trace, Verdict
-from pytest_sopbench._core.contract.demands import DemandKind, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind, RuleState
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.trace import Ending
 from pytest_sopbench._core.records.event_log import event_log

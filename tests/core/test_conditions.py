@@ -11,15 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import Outcome, OutputField, Task, ToolCall, Trace, Verdict
-from pytest_sopbench._core.contract.demands import (
-    ArgumentDemand,
-    EqualsAnswer,
-    EqualsColumn,
-    EqualsExpected,
-    RuleState,
-    Value,
-)
-from pytest_sopbench._core.contract.rules import (
+from pytest_sopbench._core.contract import (
     AllOf,
     AnyOf,
     Condition,
@@ -35,6 +27,14 @@ from pytest_sopbench._core.contract.rules import (
     is_blank,
     satisfied,
     unreadable,
+)
+from pytest_sopbench._core.demands import (
+    ArgumentDemand,
+    EqualsAnswer,
+    EqualsColumn,
+    EqualsExpected,
+    RuleState,
+    Value,
 )
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import compare

@@ -12,7 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import ExpectedCall, Task, ToolCall, Trace
-from pytest_sopbench._core.contract.demands import (
+from pytest_sopbench._core.contract import (
+    Contract,
+    Operator,
+    Rule,
+    RuleResult,
+    Severity,
+    Source,
+    ValueCondition,
+    check_contract,
+    clause_text,
+    contract_state,
+    grounded,
+    unreadable_rules,
+)
+from pytest_sopbench._core.demands import (
     AfterApproval,
     ArgumentDemand,
     AsExpected,
@@ -30,20 +44,6 @@ from pytest_sopbench._core.contract.demands import (
     Requires,
     RuleState,
     SatisfiesSchema,
-)
-from pytest_sopbench._core.contract.rules import (
-    Contract,
-    Operator,
-    Rule,
-    RuleResult,
-    Severity,
-    Source,
-    ValueCondition,
-    check_contract,
-    clause_text,
-    contract_state,
-    grounded,
-    unreadable_rules,
 )
 from pytest_sopbench._core.model.trace import Approval, Ending
 from pytest_sopbench._core.values.json import JsonValue

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pytest_sopbench import Mismatch, Outcome, RunRecord, Summary
 from pytest_sopbench._core.comparing import compare
 from pytest_sopbench._core.comparison import ComparedSession
-from pytest_sopbench._core.contract.demands import DemandKind, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind, RuleState
 from pytest_sopbench._core.gates.conditions import GateSpec, GateState
 from pytest_sopbench._core.gates.decide import (
     SessionFacts,

@@ -20,8 +20,7 @@ from pytest_sopbench import Outcome, OutputField, Task, ToolCall, Trace, Verdict
 from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.answers.published import NOT_FOUND
 from pytest_sopbench._core.availability import is_unavailable
-from pytest_sopbench._core.contract.demands import AtMost, Forbids
-from pytest_sopbench._core.contract.rules import (
+from pytest_sopbench._core.contract import (
     AllOf,
     AnyOf,
     Contract,
@@ -31,6 +30,7 @@ from pytest_sopbench._core.contract.rules import (
     Source,
     ValueCondition,
 )
+from pytest_sopbench._core.demands import AtMost, Forbids
 from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import JudgingRules, rules_fingerprint
 from pytest_sopbench._core.fields.values import infer_field, value_key

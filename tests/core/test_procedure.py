@@ -19,8 +19,7 @@ from pytest_sopbench import (
     Trace,
     Verdict,
 )
-from pytest_sopbench._core.contract.demands import DemandKind, Forbids, Requires, RuleState
-from pytest_sopbench._core.contract.rules import (
+from pytest_sopbench._core.contract import (
     Contract,
     Operator,
     Rule,
@@ -29,6 +28,7 @@ from pytest_sopbench._core.contract.rules import (
     Source,
     ValueCondition,
 )
+from pytest_sopbench._core.demands import DemandKind, Forbids, Requires, RuleState
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging import CUT_OFF, breaches, judge, with_procedure
 from pytest_sopbench._core.metrics.counts import (

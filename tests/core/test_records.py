@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import Mismatch, Outcome, OutputField, RunKey, RunRecord, Task, Trace
-from pytest_sopbench._core.contract.demands import DEMANDS, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import DEMANDS, RuleState
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import (

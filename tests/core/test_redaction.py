@@ -21,8 +21,8 @@ from pytest_sopbench import (
     Trace,
     Verdict,
 )
-from pytest_sopbench._core.contract.demands import DemandKind, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind, RuleState
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.task import MASK, FieldType
 from pytest_sopbench._core.model.trace import (

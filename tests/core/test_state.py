@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import Outcome, OutputField, Task, ToolCall, Trace
-from pytest_sopbench._core.contract.demands import Known, RuleState, StateDemand
+from pytest_sopbench._core.demands import Known, RuleState, StateDemand
 from pytest_sopbench._core.domain import JudgingRules, StateRules
 from pytest_sopbench._core.end_state import NOT_RECORDED, SeenWorld, state_differs
 from pytest_sopbench._core.gates.quarantine import judged_in_doubt

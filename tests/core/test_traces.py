@@ -23,8 +23,8 @@ from pytest_sopbench import (
     Trajectory,
     Verdict,
 )
-from pytest_sopbench._core.contract.demands import DemandKind, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult
+from pytest_sopbench._core.contract import RuleResult
+from pytest_sopbench._core.demands import DemandKind, RuleState
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.trace import (
     Approval,

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_sopbench import Outcome, Summary
-from pytest_sopbench._core.contract.demands import DemandKind
-from pytest_sopbench._core.contract.rules import Operator, Severity
+from pytest_sopbench._core.contract import Operator, Severity
+from pytest_sopbench._core.demands import DemandKind
 from pytest_sopbench._core.metrics.counts import (
     ContractTally,
     GroundedCounts,

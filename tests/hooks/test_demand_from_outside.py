@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from pytest_sopbench import Trace, load_session
-from pytest_sopbench._core.contract.demands import (
+from pytest_sopbench._core.demands import (
     DEMANDS,
     DemandKind,
     Known,

@@ -8,7 +8,18 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.contract.demands import (
+from pytest_sopbench._core.contract import (
+    AllOf,
+    AnyOf,
+    Contract,
+    Not,
+    Operator,
+    Rule,
+    Severity,
+    Source,
+    ValueCondition,
+)
+from pytest_sopbench._core.demands import (
     AfterApproval,
     ArgumentDemand,
     AsExpected,
@@ -25,17 +36,6 @@ from pytest_sopbench._core.contract.demands import (
     Origin,
     Requires,
     SatisfiesSchema,
-)
-from pytest_sopbench._core.contract.rules import (
-    AllOf,
-    AnyOf,
-    Contract,
-    Not,
-    Operator,
-    Rule,
-    Severity,
-    Source,
-    ValueCondition,
 )
 from pytest_sopbench._loading.contract import read_contract
 from pytest_sopbench._loading.layout import Layout

@@ -14,8 +14,8 @@ from genai_prices import Usage as LibraryUsage
 from genai_prices import calc_price
 
 from pytest_sopbench import ApprovalRequest, Domain
-from pytest_sopbench._core.contract.demands import Forbids
-from pytest_sopbench._core.contract.rules import Contract, Rule
+from pytest_sopbench._core.contract import Contract, Rule
+from pytest_sopbench._core.demands import Forbids
 from pytest_sopbench._core.gates.quarantine import TaskPolicy
 from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._core.model.trace import Usage

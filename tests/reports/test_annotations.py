@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pytest_sopbench import Outcome, RunRecord, SessionPage
 from pytest_sopbench._core.comparing import compare
 from pytest_sopbench._core.comparison import ComparedSession, SessionComparison
-from pytest_sopbench._core.contract.demands import DemandKind, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind, RuleState
 from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
 from pytest_sopbench._core.gates.decide import RowPlace
 from pytest_sopbench._core.gates.quarantine import Forgiven

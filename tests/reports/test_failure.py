@@ -20,8 +20,8 @@ from pytest_sopbench import (
     match_trajectory,
 )
 from pytest_sopbench._core.answers.values import FORMS
-from pytest_sopbench._core.contract.demands import DemandKind, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind, RuleState
 from pytest_sopbench._core.metrics.counts import RuleTally
 from pytest_sopbench._core.model.trace import AnswerForm, Problem, Usage
 from pytest_sopbench._core.records.record import CallRecord

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import Outcome, RunRecord, Summary
-from pytest_sopbench._core.contract.demands import DemandKind, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind, RuleState
 from pytest_sopbench._core.gates.budget import Budget, Spending
 from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
 from pytest_sopbench._core.gates.quarantine import PolicyReport, RunsOfEntry, TaskPolicy

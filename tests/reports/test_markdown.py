@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import Outcome, RunRecord, SessionPage
-from pytest_sopbench._core.contract.demands import DemandKind, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind, RuleState
 from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
 from pytest_sopbench._core.gates.quarantine import Forgiven
 from pytest_sopbench._core.metrics.tally import summary_of

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import Domain, Mismatch, Outcome, OutputField, RunRecord, Summary
-from pytest_sopbench._core.contract.demands import DemandKind, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind, RuleState
 from pytest_sopbench._core.metrics.counts import RunCounts
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.task import Compare, FieldType, ToolSpec

@@ -16,8 +16,8 @@ from jsonschema_rs import validator_for
 from pytest_sopbench import Mismatch, Outcome, RunRecord, SessionPage
 from pytest_sopbench._core.comparing import compare, leaderboard_of
 from pytest_sopbench._core.comparison import ComparedSession
-from pytest_sopbench._core.contract.demands import DemandKind, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind, RuleState
 from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
 from pytest_sopbench._core.gates.decide import JudgedField, JudgeReport
 from pytest_sopbench._core.gates.quarantine import Forgiven

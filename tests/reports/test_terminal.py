@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import Outcome, Summary
-from pytest_sopbench._core.contract.rules import Severity
+from pytest_sopbench._core.contract import Severity
 from pytest_sopbench._core.metrics.counts import (
     Amount,
     Confusion,

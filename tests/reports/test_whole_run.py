@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import ExpectedCall, Mismatch, Outcome, RunRecord, ToolCall, Trace
-from pytest_sopbench._core.contract.demands import DemandKind, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind, RuleState
 from pytest_sopbench._core.model.trace import Approval, Ending, Problem, Returned, ReturnedKind
 from pytest_sopbench._core.records.record import CallRecord, TrajectoryCheck
 from pytest_sopbench._reports.text import columns

@@ -19,8 +19,8 @@ from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from pytest_sopbench import Outcome, RunKey, RunRecord, SavedSession
-from pytest_sopbench._core.contract.demands import DemandKind, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind, RuleState
 from pytest_sopbench._core.gates.conditions import GateSpec, GateState
 from pytest_sopbench._core.gates.quarantine import NOTHING_FORGIVEN, Forgiven
 from pytest_sopbench._core.model.task import TaskName, shard_number, share_of

@@ -21,7 +21,7 @@ from pytest_sopbench._audit.observing.mutating import cited_clauses
 from pytest_sopbench._audit.observing.sandbox import Limits, observe_coverage
 from pytest_sopbench._audit.reading import Subject, read_folder
 from pytest_sopbench._audit.sop_text import SopText
-from pytest_sopbench._core.contract.demands import RuleState
+from pytest_sopbench._core.demands import RuleState
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._loading.load import POLICY_FILE

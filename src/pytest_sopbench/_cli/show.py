@@ -30,7 +30,7 @@ from pytest_sopbench._cli.app import (
     short_path,
 )
 from pytest_sopbench._cli.found_domains import domain_option, readable_domains, search_paths
-from pytest_sopbench._core.contract.rules import clause_text
+from pytest_sopbench._core.contract import clause_text
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.metrics.metric import run_metrics
 from pytest_sopbench._core.metrics.tally import summary_of

@@ -15,7 +15,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, cast
 
-from pytest_sopbench._core.contract.rules import Contract, Rule, ValueCondition
 from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.model.task import (
     ASKED_OF_OTHERS,
@@ -30,6 +29,7 @@ from pytest_sopbench._core.model.task import (
 from pytest_sopbench._core.model.world import StateChange, World, WorldTool
 from pytest_sopbench._core.trajectory.calls import ExpectedCall
 
+from .contract import Contract, Rule, ValueCondition
 from .steps import Procedure, split_sop
 
 

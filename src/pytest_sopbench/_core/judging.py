@@ -11,14 +11,6 @@ from typing import Final, Protocol, cast
 from pytest_sopbench._core.answers.echoes import without_quoted_sop
 from pytest_sopbench._core.answers.find import find_answer
 from pytest_sopbench._core.answers.published import NOT_FOUND, UNKNOWN, published
-from pytest_sopbench._core.contract.demands import DemandKind, Known, RuleState
-from pytest_sopbench._core.contract.rules import (
-    RuleResult,
-    Severity,
-    check_contract,
-    contract_state,
-    grounded,
-)
 from pytest_sopbench._core.documents.comparing import compare_documents
 from pytest_sopbench._core.documents.published import (
     NoDocumentError,
@@ -53,6 +45,8 @@ from pytest_sopbench._core.trajectory.match import match_trajectory, unmade_call
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import as_seconds, fold
 
+from .contract import RuleResult, Severity, check_contract, contract_state, grounded
+from .demands import DemandKind, Known, RuleState
 from .domain import JudgingRules
 from .end_state import UnknownStateError, state_differs
 from .hiding import ready_to_cut

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_sopbench._core.contract.demands import RuleState
-from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.model.trace import Answer, Mismatch
+
+from .contract import RuleResult
+from .demands import RuleState
 
 
 class Outcome(StrEnum):

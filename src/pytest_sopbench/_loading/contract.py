@@ -15,7 +15,22 @@ import jsonschema_rs
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
-from pytest_sopbench._core.contract.demands import (
+from pytest_sopbench._core.contract import (
+    AllOf,
+    AnyOf,
+    Condition,
+    Contract,
+    Not,
+    Operator,
+    Rule,
+    Severity,
+    Source,
+    ValueCondition,
+    choosy_comparisons,
+    misread,
+    unreadable_rules,
+)
+from pytest_sopbench._core.demands import (
     AfterApproval,
     ArgumentDemand,
     AsExpected,
@@ -35,21 +50,6 @@ from pytest_sopbench._core.contract.demands import (
     Requires,
     SatisfiesSchema,
     StateDemand,
-)
-from pytest_sopbench._core.contract.rules import (
-    AllOf,
-    AnyOf,
-    Condition,
-    Contract,
-    Not,
-    Operator,
-    Rule,
-    Severity,
-    Source,
-    ValueCondition,
-    choosy_comparisons,
-    misread,
-    unreadable_rules,
 )
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.trajectory.calls import ExpectedCall

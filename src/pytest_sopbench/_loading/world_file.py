@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NoReturn, cast
 from pydantic import JsonValue as Json
 from pydantic import ValidationError
 
-from pytest_sopbench._core.contract.rules import Operator
+from pytest_sopbench._core.contract import Operator
 from pytest_sopbench._core.domain import StateRules
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
 from pytest_sopbench._core.model.world import (

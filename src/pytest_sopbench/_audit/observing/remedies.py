@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from pytest_sopbench._core.contract.demands import (
+from pytest_sopbench._core.demands import (
     ArgumentDemand,
     AtMost,
     Demand,

@@ -9,8 +9,8 @@ from typing import Final
 
 from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
 from pytest_sopbench._audit.reading import Subject
-from pytest_sopbench._core.contract.demands import DemandKind, Known, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, check_contract
+from pytest_sopbench._core.contract import RuleResult, check_contract
+from pytest_sopbench._core.demands import DemandKind, Known, RuleState
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.end_state import state_differs
 from pytest_sopbench._core.model.trace import Answer, AnswerForm, Ending, ToolCall, Trace

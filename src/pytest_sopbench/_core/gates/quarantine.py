@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
 
-from pytest_sopbench._core.contract.demands import DemandKind
-from pytest_sopbench._core.contract.rules import RuleResult
+from pytest_sopbench._core.contract import RuleResult
+from pytest_sopbench._core.demands import DemandKind
 from pytest_sopbench._core.judging import breaches
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.trials import NO_EVIDENCE

@@ -9,8 +9,8 @@ from dataclasses import field as default
 from math import lcm, sqrt
 from typing import Any, Final, Self
 
-from pytest_sopbench._core.contract.demands import RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import RuleState
 from pytest_sopbench._core.documents.reading import wrong_paths
 from pytest_sopbench._core.records.record import DocumentRecord, RunRecord
 from pytest_sopbench._core.verdict import COMPLETED, Outcome

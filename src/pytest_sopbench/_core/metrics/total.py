@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from pytest_sopbench._core.contract.rules import Severity
+from pytest_sopbench._core.contract import Severity
 from pytest_sopbench._core.model.task import agent_of, domain_of
 from pytest_sopbench._core.verdict import Outcome
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pytest_sopbench._core.contract.demands import AfterApproval, AsksApproval
-from pytest_sopbench._core.contract.rules import RuleResult
+from pytest_sopbench._core.contract import RuleResult
+from pytest_sopbench._core.demands import AfterApproval, AsksApproval
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging import CUT_OFF, NOT_JUDGED, Asking, judge
 from pytest_sopbench._core.model.task import MASK, Task

@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias
 from pydantic_core import SchemaValidator, ValidationError
 from pydantic_core import core_schema as cs
 
-from pytest_sopbench._core.contract.demands import DEMANDS, RuleState
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
+from pytest_sopbench._core.demands import DEMANDS, RuleState
 from pytest_sopbench._core.documents.comparing import canonical
 from pytest_sopbench._core.documents.reading import compared_paths, labelled_paths
 from pytest_sopbench._core.documents.schema import DocumentRules

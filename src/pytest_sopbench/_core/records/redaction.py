@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from pytest_sopbench._core.contract.rules import RuleResult
+from pytest_sopbench._core.contract import RuleResult
 from pytest_sopbench._core.hiding import (
     SHORTEST_FORM,
     SHORTEST_RANDOM,

@@ -9,12 +9,8 @@ from typing import Final, Literal
 
 import pytest
 
-from pytest_sopbench._core.contract.demands import Known, RuleState
-from pytest_sopbench._core.contract.rules import (
-    RuleResult,
-    check_contract,
-    contract_state,
-)
+from pytest_sopbench._core.contract import RuleResult, check_contract, contract_state
+from pytest_sopbench._core.demands import Known, RuleState
 from pytest_sopbench._core.documents.comparing import difference_at
 from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import Domain

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_sopbench._core.contract.rules import RuleResult
+from pytest_sopbench._core.contract import RuleResult
 from pytest_sopbench._core.trajectory.calls import Unmet
 from pytest_sopbench._reports.text import columns, cut, one_line, padded, shown
 

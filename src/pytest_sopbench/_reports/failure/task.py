@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from pytest_sopbench._core.answers.values import FORMS
-from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract import RuleResult, Severity
 from pytest_sopbench._core.fields.comparison import number_kind
 from pytest_sopbench._core.metrics.counts import RuleTally, wrong_of
 from pytest_sopbench._core.model.trace import MISSING, Mismatch, Problem

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import takewhile, zip_longest
 from typing import Protocol
 
-from pytest_sopbench._core.contract.rules import RuleResult
+from pytest_sopbench._core.contract import RuleResult
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.metrics.counts import RuleTally
 from pytest_sopbench._core.records.record import CallRecord, RunRecord

@@ -16,7 +16,7 @@ from pytest_sopbench._core.comparison import (
     NotCompared,
     SessionComparison,
 )
-from pytest_sopbench._core.contract.rules import Severity
+from pytest_sopbench._core.contract import Severity
 from pytest_sopbench._core.fields.comparison import NOT_A_NUMBER, number_kind, off_by
 from pytest_sopbench._core.gates.conditions import GateState
 from pytest_sopbench._core.gates.decide import SessionPage

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final, Protocol
 
-from pytest_sopbench._core.contract.rules import RuleResult
+from pytest_sopbench._core.contract import RuleResult
 from pytest_sopbench._core.gates.decide import TaskFacts
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.trajectory.calls import Call, ExpectedCall, Trajectory

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from pytest_sopbench._core.contract.rules import Severity
+from pytest_sopbench._core.contract import Severity
 from pytest_sopbench._core.metrics.counts import (
     Collapse,
     Confusion,

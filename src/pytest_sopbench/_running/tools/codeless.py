@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cmp_to_key
 from typing import Any, Final, TypeAlias, cast
 
-from pytest_sopbench._core.contract.rules import Operator, bound_holds, order_of
+from pytest_sopbench._core.contract import Operator, bound_holds, order_of
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import LookupTool

@@ -11,7 +11,7 @@ from typing import Final
 
 from pytest_sopbench._core.comparing import leaderboard_of
 from pytest_sopbench._core.comparison import SessionComparison
-from pytest_sopbench._core.contract.rules import clause_text
+from pytest_sopbench._core.contract import clause_text
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.gates.conditions import GateSpec, bounded
 from pytest_sopbench._core.gates.decide import (

@@ -1,1 +1,0 @@
-"""Rules on trajectories, and what came of each in a run."""
