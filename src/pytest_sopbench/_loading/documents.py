@@ -15,17 +15,14 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import LoadingError, RowError
 
 from .files import (
-    did_you_mean,
     digest,
     is_a_file,
     lies_inside,
-    listed,
     read_json,
-    read_json_lines,
     text_digest,
     unordered_digest,
 )
-from .layout import id_text
+from .layout import rows_with_ids
 from .metadata import Described, DocumentMetadata
 from .rows import BuiltTasks, tags_of
 from .steps_file import own_steps, steps_as_json
@@ -87,8 +84,14 @@ def read_rows(path: Path) -> tuple[DocumentRow, ...]:
     """
     rows: list[DocumentRow] = []
     first: dict[str, int] = {}
-    for line, value in read_json_lines(path):
-        row = _row(path, line, value)
+    for line, name, value in rows_with_ids(path, KEYS, "a tool-less domain"):
+        row = DocumentRow(
+            id=name,
+            line=line,
+            inputs=_object(path, line, value, "inputs"),
+            expected=_object(path, line, value, "expected"),
+            tags=tags_of(value.get("tags")),
+        )
         if row.id in first:
             raise RowError(
                 path,
@@ -102,28 +105,6 @@ def read_rows(path: Path) -> tuple[DocumentRow, ...]:
     if not rows:
         raise LoadingError(path, "the file is empty", hint="write one JSON object per line")
     return tuple(rows)
-
-
-def _row(path: Path, line: int, value: JsonValue) -> DocumentRow:
-    if not isinstance(value, Mapping):
-        raise RowError(path, "not a JSON object with keys", row=line)
-    for key in value:
-        if key not in KEYS:
-            hint = did_you_mean(key, KEYS) or f"a row has {listed(KEYS)}"
-            raise RowError(
-                path, "no row of a tool-less domain has it", row=line, column=key, hint=hint
-            )
-    name = id_text(value.get("id"))
-    if not name:
-        hint = "an id is a text or a whole number"
-        raise RowError(path, "no usable id", row=line, column="id", hint=hint)
-    return DocumentRow(
-        id=name,
-        line=line,
-        inputs=_object(path, line, value, "inputs"),
-        expected=_object(path, line, value, "expected"),
-        tags=tags_of(value.get("tags")),
-    )
 
 
 def _object(

@@ -14,7 +14,7 @@ from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import LoadingError, RowError
 
-from .files import did_you_mean, digest, listed, shown
+from .files import did_you_mean, digest, listed, read_json_lines, shown
 from .metadata import DATA_FILE as PUBLISHED_DATA
 from .metadata import Described, Metadata
 from .tables import Table
@@ -108,6 +108,34 @@ def id_text(cell: JsonValue) -> str:
     if isinstance(cell, int):
         return str(cell)
     return cell if isinstance(cell, str) and cell.strip() else ""
+
+
+def rows_with_ids(
+    path: Path, keys: Sequence[str], whose: str
+) -> Iterator[tuple[int, str, Mapping[str, JsonValue]]]:
+    """Yield the line, the id and all of each row of a file of JSON objects.
+
+    Args:
+        path: the file.
+        keys: what a row may have.
+        whose: of what it is a row, for errors.
+
+    Raises:
+        LoadingError: the file cannot be read.
+        RowError: a line is no object, has another key, or has no id.
+    """
+    for line, row in read_json_lines(path):
+        if not isinstance(row, Mapping):
+            raise RowError(path, "not a JSON object with keys", row=line)
+        for key in row:
+            if key not in keys:
+                hint = did_you_mean(key, keys) or f"a row has {listed(keys)}"
+                raise RowError(path, f"no row of {whose} has it", row=line, column=key, hint=hint)
+        name = id_text(row.get("id"))
+        if not name:
+            hint = "an id is a text or a whole number"
+            raise RowError(path, "no usable id", row=line, column="id", hint=hint)
+        yield line, name, row
 
 
 def _hashes(table: Table, inputs: Sequence[str]) -> tuple[str, ...]:

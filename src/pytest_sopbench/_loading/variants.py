@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -24,12 +24,11 @@ from .files import (
     did_you_mean,
     is_a_file,
     listed,
-    read_json_lines,
     read_text,
     refuse_links_out,
 )
 from .finding import bundled_candidates
-from .layout import id_text
+from .layout import rows_with_ids
 from .load import SOP_FILES
 
 # The variants of a domain that a user names: automatic ones, and files of its folder.
@@ -97,8 +96,10 @@ def _read(path: Path, domain: Domain) -> Mapping[str, Replacement]:
     places = {task_id: place for place, task_id in enumerate(domain.task_ids)}
     found: dict[str, Replacement] = {}
     first: dict[str, int] = {}
-    for line, value in _rows(path):
-        task_id = _id(path, line, value, places)
+    for line, task_id, value in rows_with_ids(path, KEYS, "a variant"):
+        if task_id not in places:
+            hint = did_you_mean(task_id, places) or "a variant is one of a task of its domain"
+            raise RowError(path, f"there is no task {task_id!r}", row=line, column="id", hint=hint)
         if task_id in first:
             why = f"the id {task_id!r} stands in row {first[task_id]} already"
             raise RowError(path, why, row=line, column="id", hint="say once what is replaced")
@@ -107,28 +108,6 @@ def _read(path: Path, domain: Domain) -> Mapping[str, Replacement]:
     if not found:
         raise LoadingError(path, "the file is empty", hint=f"a row has {listed(KEYS)}")
     return found
-
-
-def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, JsonValue]]]:
-    for line, value in read_json_lines(path):
-        if not isinstance(value, Mapping):
-            raise RowError(path, "not a JSON object with keys", row=line)
-        for key in value:
-            if key not in KEYS:
-                hint = did_you_mean(key, KEYS) or f"a row has {listed(KEYS)}"
-                raise RowError(path, "no row of a variant has it", row=line, column=key, hint=hint)
-        yield line, value
-
-
-def _id(path: Path, line: int, row: Mapping[str, JsonValue], places: Mapping[str, int]) -> str:
-    task_id = id_text(row.get("id"))
-    if not task_id:
-        hint = "an id is a text or a whole number"
-        raise RowError(path, "no usable id", row=line, column="id", hint=hint)
-    if task_id not in places:
-        hint = did_you_mean(task_id, places) or "a variant is one of a task of its domain"
-        raise RowError(path, f"there is no task {task_id!r}", row=line, column="id", hint=hint)
-    return task_id
 
 
 def _replacement(
