@@ -19,7 +19,12 @@ from pytest_sopbench._core.gates.calibration import (
     OTHER_JUDGE,
     UNCALIBRATED,
     Calibration,
+    JudgedField,
+    JudgeReport,
     doubt_of,
+    judge_report_to_json,
+    judged_field,
+    read_judge_report,
     shown_kappa,
     uncalibrated,
 )
@@ -32,15 +37,7 @@ from pytest_sopbench._core.gates.conditions import (
     gate_names,
     read_gate,
 )
-from pytest_sopbench._core.gates.decide import (
-    JudgedField,
-    JudgeReport,
-    SessionFacts,
-    decide,
-    judge_report_to_json,
-    judged_field,
-    read_judge_report,
-)
+from pytest_sopbench._core.gates.decide import SessionFacts, decide
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.statistics import Agreement
 from pytest_sopbench._reports.text import report_lines

@@ -18,8 +18,8 @@ from pytest_sopbench._core.comparing import compare, leaderboard_of
 from pytest_sopbench._core.comparison import ComparedSession
 from pytest_sopbench._core.contract import RuleResult, Severity
 from pytest_sopbench._core.demands import DemandKind, RuleState
+from pytest_sopbench._core.gates.calibration import JudgedField, JudgeReport
 from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
-from pytest_sopbench._core.gates.decide import JudgedField, JudgeReport
 from pytest_sopbench._core.gates.quarantine import Forgiven
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.task import GroupKey, TaskName

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from pytest_sopbench._core.gates.calibration import Calibration, doubt_of
-from pytest_sopbench._core.gates.decide import JudgedField, judged_field
+from pytest_sopbench._core.gates.calibration import Calibration, JudgedField, doubt_of, judged_field
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._running.comparing import Comparer, Place
 from pytest_sopbench.errors import JudgeError

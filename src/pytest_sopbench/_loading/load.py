@@ -1,4 +1,8 @@
-"""One domain, loaded from its folder."""
+"""One domain, loaded from its folder.
+
+Its files are read in turn, and none of its code runs. Tools without code come last: each is held
+against the columns and records that it serves, and none may hand the agent an answer.
+"""
 
 from __future__ import annotations
 

@@ -13,8 +13,7 @@ from textwrap import wrap
 from typing import Final, cast
 from unicodedata import east_asian_width
 
-from pytest_sopbench._core.gates.calibration import shown_kappa
-from pytest_sopbench._core.gates.decide import JudgedField, JudgeReport
+from pytest_sopbench._core.gates.calibration import JudgedField, JudgeReport, shown_kappa
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.metrics.metric import CHANCE, METRICS, Metric, percent
 from pytest_sopbench._core.metrics.summary import Summary, is_joint

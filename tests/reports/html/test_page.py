@@ -22,8 +22,9 @@ from pytest_sopbench._core.comparing import compare, leaderboard_of
 from pytest_sopbench._core.comparison import ComparedSession
 from pytest_sopbench._core.contract import RuleResult, Severity
 from pytest_sopbench._core.demands import DemandKind, RuleState
+from pytest_sopbench._core.gates.calibration import JudgedField, JudgeReport
 from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
-from pytest_sopbench._core.gates.decide import JudgedField, JudgeReport, TaskFacts
+from pytest_sopbench._core.gates.decide import TaskFacts
 from pytest_sopbench._core.model.trace import Ending, Problem
 from pytest_sopbench._core.records.record import CallRecord, TrajectoryCheck
 from pytest_sopbench._reports.html import parts as tables

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import pytest
 
 from pytest_sopbench._core.domain import rules_fingerprint
+from pytest_sopbench._core.gates.calibration import FIELDS, judged_fields_to_json
 from pytest_sopbench._core.gates.conditions import gate_text
-from pytest_sopbench._core.gates.decide import FIELDS, judged_fields_to_json
 from pytest_sopbench._core.hiding import harmless
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.task import RunKey, Share, share_of

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from pytest_sopbench._core.comparison import comparison_to_json
+from pytest_sopbench._core.gates.calibration import judge_report_to_json
 from pytest_sopbench._core.gates.conditions import GateState, verdict_to_json
-from pytest_sopbench._core.gates.decide import SessionPage, judge_report_to_json
+from pytest_sopbench._core.gates.decide import SessionPage
 from pytest_sopbench._core.gates.quarantine import Forgiven
 from pytest_sopbench._core.hiding import Mask, current_mask
 from pytest_sopbench._core.metrics.metric import About

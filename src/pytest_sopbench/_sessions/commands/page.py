@@ -13,6 +13,7 @@ from pytest_sopbench._core.comparing import leaderboard_of
 from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.contract import clause_text
 from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.gates.calibration import read_judge_report
 from pytest_sopbench._core.gates.conditions import GateSpec, bounded
 from pytest_sopbench._core.gates.decide import (
     Decision,
@@ -20,7 +21,6 @@ from pytest_sopbench._core.gates.decide import (
     RowPlace,
     SessionPage,
     TaskFacts,
-    read_judge_report,
 )
 from pytest_sopbench._core.model.task import GroupKey, TaskName, agents_of
 from pytest_sopbench._core.model.trace import Trace

@@ -8,9 +8,13 @@ from pathlib import Path
 
 from pytest_sopbench._core.documents.published import refuse_without_libraries
 from pytest_sopbench._core.domain import Domain, JudgingRules, rules_fingerprint
-from pytest_sopbench._core.gates.calibration import Doubtful
+from pytest_sopbench._core.gates.calibration import (
+    FIELDS,
+    Doubtful,
+    JudgedField,
+    judged_fields_to_json,
+)
 from pytest_sopbench._core.gates.conditions import GateSpec
-from pytest_sopbench._core.gates.decide import FIELDS, JudgedField, judged_fields_to_json
 from pytest_sopbench._core.judging import Asking
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.task import Scoring

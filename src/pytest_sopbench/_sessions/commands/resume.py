@@ -12,7 +12,7 @@ from typing import Any, Final
 from pytest_sopbench._core.comparing import unlike_comparers
 from pytest_sopbench._core.comparison import setup_changes
 from pytest_sopbench._core.domain import JudgingRules, rules_fingerprint
-from pytest_sopbench._core.gates.decide import (
+from pytest_sopbench._core.gates.calibration import (
     FIELDS,
     JudgedField,
     judged_fields_to_json,
