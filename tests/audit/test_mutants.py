@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,14 @@ def decide(inputs, call):
 
 
 @pytest.fixture(scope="module")
-def orders() -> Subject:
-    """A bundled domain with what came of its mutants."""
-    folder = BUNDLED / "order_fulfillment"
+def orders(tmp_path_factory: pytest.TempPathFactory) -> Subject:
+    """The first rows of a bundled domain, with what came of its mutants."""
+    folder = tmp_path_factory.mktemp("domains") / "order_fulfillment"
+    shutil.copytree(BUNDLED / "order_fulfillment", folder)
+    for name, lines in (("data.csv", 41), ("expected_calls.jsonl", 40)):
+        text = (folder / name).read_text("utf-8")
+        (folder / name).write_text("".join(text.splitlines(keepends=True)[:lines]), "utf-8")
+    (folder / "strong_sample.json").unlink()
     domain = load_domain(folder)
     mutation = mutate(domain, Limits(total=3000))
     read = read_folder(folder)
@@ -392,8 +398,8 @@ def test_an_error_that_a_rule_notices_on_some_tasks_alone_is_told_so(orders: Sub
 
     (what,) = (one.what for one in told)
     assert what.startswith("rule")
-    assert "on 109 of 113 tasks, but only should hold" in what
-    assert what.endswith("expected calls alone do on 4 more")
+    assert "on 36 of 37 tasks, but only should hold" in what
+    assert what.endswith("expected calls alone do on 1 more")
 
 
 def test_a_mutant_that_never_ends_is_noticed_and_ends(tmp_path: Path) -> None:
