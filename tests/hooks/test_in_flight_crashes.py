@@ -219,7 +219,7 @@ def test_no_journal_is_left_of_a_session_that_came_to_its_end(
     assert {".jsonl"} == {path.suffix for path in left}
 
 
-def test_a_process_that_is_killed_leaves_the_runs_that_had_ended_to_whoever_resumes_it(
+def test_a_process_that_is_killed_leaves_the_runs_that_had_ended(
     pytester: pytest.Pytester, forty: Path
 ) -> None:
     """Of four places one hangs from the start, the others from the 11th run on."""
