@@ -11,6 +11,7 @@ import pytest
 from .conftest import ReadSaved
 
 AGENTS = """
+import glob
 import os
 import time
 
@@ -18,11 +19,18 @@ def right(inputs, tools):
     reading = tools.call("measure", sample_id=inputs["sample_id"])["reading"]
     return {"grade": "pass" if reading > 70 else "retest" if reading > 40 else "fail"}
 
+def is_told():
+    return glob.glob(".sop/sessions/*.journals/budget-spent")
+
 def priced(inputs, tools):
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        time.sleep(0.1)  # Longer than it takes to tell of a run, on a busy machine too.
     with open("calls.txt", "a") as file:
         file.write(inputs["sample_id"] + "\\n")
+    if "PYTEST_XDIST_WORKER" in os.environ and len(open("calls.txt").readlines()) > 10:
+        # Ten spend whatever there is, of which a worker is told a moment later.
+        for _ in range(6000):
+            if is_told():
+                break
+            time.sleep(0.01)
     tools.report(usage={"cost_usd": 0.1})
     return right(inputs, tools)
 

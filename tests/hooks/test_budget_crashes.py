@@ -19,9 +19,13 @@ pair = threading.Barrier(2)
 three = threading.Barrier(3)
 
 def together(inputs):
-    # Two are in flight; the time that may be spent is over when they end their process.
     pair.wait(60)
-    time.sleep(0.3)
+    os._exit(7)
+
+def overdue(inputs):
+    # Two are in flight; the second that may be spent is over when they end their process.
+    pair.wait(60)
+    time.sleep(1.1)
     os._exit(7)
 
 def dear(inputs, tools):
@@ -66,10 +70,10 @@ def test_a_session_whose_runs_all_died_knows_what_was_planned(
     pytester: pytest.Pytester, saved: ReadSaved
 ) -> None:
     """Only workers know what a project's tests ask for, and no test was ever reported."""
-    pytester.makepyfile(test_one=ONE_FILE.format(agent="together"))
+    pytester.makepyfile(test_one=ONE_FILE.format(agent="overdue"))
 
     result = pytester.runpytest_subprocess(
-        *PAIR, "test_one.py", "--sop-budget=0.2s", "--sop-gate=tsr=0.5"
+        *PAIR, "test_one.py", "--sop-budget=1s", "--sop-gate=tsr=0.5"
     )
 
     assert pytest.ExitCode.TESTS_FAILED == result.ret
@@ -123,7 +127,7 @@ def test_a_session_fails_whose_plan_no_worker_could_tell(pytester: pytest.Pytest
     ("workers", "agent", "budget", "expected"),
     [
         pytest.param(
-            (*PAIR, "--sop-domain=lab"), "together", "0.2s", {"crash": ["T_01", "T_02"]}, id="time"
+            (*PAIR, "--sop-domain=lab"), "overdue", "1s", {"crash": ["T_01", "T_02"]}, id="time"
         ),
         pytest.param(
             THREE, "dear", "0.1usd", {"wrong": ["T_01"], "crash": ["T_02", "T_03"]}, id="money"

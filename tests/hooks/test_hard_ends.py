@@ -258,7 +258,7 @@ def test_first_runs_that_end_in_different_errors_do_not_stop_it(pytester: pytest
 def test_the_debugger_opens_in_the_agent(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(stops="def agent(inputs):\n    breakpoint()\n    return 'pass'")
 
-    child = pytester.spawn_pytest("--sop-domain=lab::T_03 --agent=stops:agent")
+    child = pytester.spawn_pytest("--sop-domain=lab::T_03 --agent=stops:agent", expect_timeout=60)
     child.expect("stops.py")
     child.expect("Pdb")
     child.sendline("c")
@@ -269,7 +269,9 @@ def test_the_debugger_opens_in_the_agent(pytester: pytest.Pytester) -> None:
 
 @pytest.mark.usefixtures("lab")
 def test_pdb_opens_where_the_agent_raised(pytester: pytest.Pytester) -> None:
-    child = pytester.spawn_pytest("--sop-domain=lab::T_03 --agent=habits:raising --pdb")
+    child = pytester.spawn_pytest(
+        "--sop-domain=lab::T_03 --agent=habits:raising --pdb", expect_timeout=60
+    )
     child.expect(r"habits.py\(\d+\)raising\(\)")
     child.sendline("q")
     rest = child.read().decode()

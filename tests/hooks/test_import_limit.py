@@ -12,6 +12,7 @@ import threading
 
 threading.Event().wait(300)
 """
+# A busy machine has come to the line that hangs within the second of each limit.
 
 
 @pytest.mark.usefixtures("lab")
@@ -19,13 +20,13 @@ def test_an_agent_that_hangs_when_it_is_imported_is_named(pytester: pytest.Pytes
     pytester.makepyfile(hangs=HANGS)
 
     result = pytester.runpytest_subprocess(
-        "--sop-domain=lab", "--agent=hangs:agent", "--sop-timeout=0.2"
+        "--sop-domain=lab", "--agent=hangs:agent", "--sop-timeout=1"
     )
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(
         [
-            "ERROR: agent 'hangs:agent': importing it took longer than 0.2 s at *hangs.py:[34]",
+            "ERROR: agent 'hangs:agent': importing it took longer than 1 s at *hangs.py:[34]",
             "raise --sop-timeout, or let it do less when imported",
         ]
     )
@@ -40,12 +41,12 @@ def test_tools_that_hang_when_they_are_imported_are_named(
     )
 
     result = pytester.runpytest_subprocess(
-        "--sop-domain=lab", "--agent=habits:right", "--sop-timeout=0.2"
+        "--sop-domain=lab", "--agent=habits:right", "--sop-timeout=1"
     )
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(
-        ["ERROR: the tools of domain lab: importing it took longer than 0.2 s at *tools.py:4"]
+        ["ERROR: the tools of domain lab: importing it took longer than 1 s at *tools.py:4"]
     )
 
 
@@ -56,7 +57,7 @@ def test_comparer_that_hangs_at_import_is_refused(pytester: pytest.Pytester, lab
     pytester.makepyfile(asleep=HANGS)
 
     result = pytester.runpytest_subprocess(
-        "--sop-domain=lab", "--agent=habits:right", "--sop-timeout=0.2"
+        "--sop-domain=lab", "--agent=habits:right", "--sop-timeout=1"
     )
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret

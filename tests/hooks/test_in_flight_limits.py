@@ -87,12 +87,12 @@ def test_an_agent_that_blocks_its_loop_times_out_alone(
     # The loop that is left never comes back, however long the others wait for it.
     monkeypatch.setattr(time_used, "PATIENCE", 0.5)
     pytester.makepyfile(hanging=HANGING)
-    options = ("--sop-timeout=2", f"--sop-concurrency={concurrency}")
+    options = ("--sop-timeout=4", f"--sop-concurrency={concurrency}")
 
     result = pytester.runpytest(LAB, "--agent=hanging:blocking", *options)
 
     result.assert_outcomes(passed=5, failed=1)
-    result.stdout.fnmatch_lines(["FAILED *::T_02 - timeout: still running after 2 s"])
+    result.stdout.fnmatch_lines(["FAILED *::T_02 - timeout: still running after 4 s"])
 
 
 @pytest.mark.usefixtures("lab")

@@ -87,7 +87,7 @@ def test_a_time_limit_by_signal_fails_its_own_task(
         """
     )
 
-    result = pytester.runpytest(LAB, "--agent=slow:agent", "-ptimeout", "--timeout=2", *workers)
+    result = pytester.runpytest(LAB, "--agent=slow:agent", "-ptimeout", "--timeout=4", *workers)
 
     assert 1 == result.ret
     result.stdout.fnmatch_lines(["TSR *correct, 5 of 6 *", "ECR *1 timeout*"])
@@ -107,7 +107,7 @@ def test_a_time_limit_by_thread_costs_the_worker_and_one_task(pytester: pytest.P
     )
 
     result = pytester.runpytest(
-        LAB, "--agent=slow:agent", "-ptimeout", "--timeout=2", "--timeout-method=thread", "-n2"
+        LAB, "--agent=slow:agent", "-ptimeout", "--timeout=4", "--timeout-method=thread", "-n2"
     )
 
     assert 1 == result.ret

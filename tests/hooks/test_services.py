@@ -20,9 +20,10 @@ pytest.importorskip("mcp")
 AGENTS = Path(__file__).parents[1] / "wire_agents"
 DOMAIN = "--sop-domain=dangerous_goods"
 IN_PROCESS: list[Any] = []
-"""What the reference policy does in this process, on each task."""
+"""What the reference policy does in this process, on each of the first tasks."""
 
-IN_FLIGHT = [("--sop-concurrency=32", "--sop-sample=48"), ("-n2", "--sop-sample=48")]
+FIRST = "--sop-sample=first:24"
+IN_FLIGHT = [("--sop-concurrency=12", FIRST), ("-n2", FIRST)]
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
     def in_process(self, pytester: pytest.Pytester) -> list[Any]:
         # What it does is asked for once.
         if not IN_PROCESS:
-            _, runs = session(pytester, "--agent=reference-policy")
+            _, runs = session(pytester, "--agent=reference-policy", FIRST)
             IN_PROCESS.extend(procedure(one) for one in runs)
         return IN_PROCESS
 
@@ -103,7 +104,7 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
         result, runs = session(pytester, f"--agent={url}/run", *words)
 
         assert 0 == result.ret
-        assert 48 == len(runs)
+        assert 24 == len(runs)
         assert all(procedure(one) in in_process for one in runs)
         assert 30 == runs[0]["usage"]["input_tokens"]
 
@@ -114,12 +115,12 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
         url, _ = serve("mcp_service.py", mode)
 
         # `benchmarks/wire.py` makes all of them.
-        words = ("--sop-concurrency=16", "--sop-sample=16")
+        words = ("--sop-concurrency=8", "--sop-sample=first:12")
 
         result, runs = session(pytester, f"--agent={url}/run", *words)
 
         assert 0 == result.ret
-        assert 16 == len(runs)
+        assert 12 == len(runs)
         assert all(procedure(one) in in_process for one in runs)
 
     @pytest.mark.parametrize("words", IN_FLIGHT, ids=["flight", "n2"])
@@ -129,14 +130,14 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
         result, runs = session(pytester, child("lines", "lines.py"), *words)
 
         assert 0 == result.ret
-        assert 48 == len(runs)
+        assert 24 == len(runs)
         assert all(procedure(one) in in_process for one in runs)
 
     @pytest.mark.parametrize(
         ("kind", "words"),
         [
-            pytest.param("lines", ("--sop-sample=48", "--sop-concurrency=32"), id="one-child"),
-            pytest.param("exec", ("--sop-sample=2", "--sop-concurrency=2"), id="a-child-each"),
+            pytest.param("lines", (FIRST, "--sop-concurrency=12"), id="one-child"),
+            pytest.param("exec", ("--sop-sample=first:2",), id="a-child-each"),
         ],
     )
     def test_as_a_program_of_node(
@@ -147,7 +148,7 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
         result, runs = session(pytester, agent, *words)
 
         assert 0 == result.ret
-        assert (48 if kind == "lines" else 2) == len(runs)
+        assert (24 if kind == "lines" else 2) == len(runs)
         assert all(procedure(one) in in_process for one in runs)
 
     @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
     def test_as_a_child_for_each_run(
         self, pytester: pytest.Pytester, in_process: list[Any], agent: tuple[str, ...]
     ) -> None:
-        result, runs = session(pytester, child("exec", *agent), "--sop-sample=1")
+        result, runs = session(pytester, child("exec", *agent), "--sop-sample=first:1")
 
         assert 0 == result.ret
         assert 1 == len(runs)
@@ -232,7 +233,7 @@ def test_a_run_that_is_over_takes_back_what_it_waits_for(
 ) -> None:
     url, process = serve("evil.py")
 
-    session(pytester, f"--agent={url}/waits", "--sop-sample=1", "--sop-timeout=1")
+    session(pytester, f"--agent={url}/waits", "--sop-sample=1", "--sop-timeout=3")
 
     process.terminate()
     assert "deleted" in process.communicate()[1]

@@ -201,7 +201,8 @@ def test_an_async_comparer_that_hangs_is_cancelled() -> None:
             cancelled.set()
         return True
 
-    one = found(hang, seconds=0.01)
+    # One that had not begun could not tell that it was cancelled.
+    one = found(hang, seconds=0.5)
 
     assert one.held is None
     assert cancelled.wait(60)
