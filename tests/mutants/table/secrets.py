@@ -92,8 +92,8 @@ MUTANTS = (
     Mutant(
         "redaction/private-columns",
         "Redaction._hides",
-        "        if name in self.private:\n            return True\n        return self.forms",
-        "        return self.forms",
+        "        if name in self.private:\n            return True\n        if not self.forms",
+        "        if not self.forms",
         _REDACTED,
         "Private columns stand in the saved session.",
     ),
@@ -132,8 +132,7 @@ MUTANTS = (
     Mutant(
         "redaction/messages",
         "Redaction.trace",
-        "            messages=tuple(self.value(one) for one in trace.messages),\n"
-        "            output",
+        "            messages=tuple(map(self.value, trace.messages)),\n            output",
         "            output",
         _REDACTED,
         "A secret in a conversation stands in the event log.",
