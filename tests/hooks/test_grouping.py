@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,6 +36,32 @@ def test_failures_after_the_first_five_are_grouped(
         ]
     )
     result.assert_outcomes(passed=10, failed=20)
+
+
+def test_right_answers_that_break_a_rule_are_grouped_by_the_rule(
+    pytester: pytest.Pytester, ward: Path
+) -> None:
+    rule = {"id": "once", "severity": "must", "at_most": {"measure": 1}}
+    path = ward / "metadata.json"
+    metadata = json.loads(path.read_text())
+    path.write_text(json.dumps({**metadata, "contract": {"rules": [rule]}}))
+    pytester.makepyfile(
+        twice="""
+        import habits
+
+        def agent(inputs, tools):
+            tools.call("measure", sample_id=inputs["sample_id"])
+            return habits.right(inputs, tools)
+        """
+    )
+
+    result = pytester.runpytest(WARD, "--agent=twice:agent")
+
+    assert 5 == sum(line.startswith("rule ") for line in result.outlines)
+    result.stdout.fnmatch_lines(
+        ["and 25 more failures", "correct, but broke once (must): T_*, T_* and * more"]
+    )
+    result.assert_outcomes(failed=30)
 
 
 @pytest.mark.parametrize("option", ["-v", "--tb=short"])

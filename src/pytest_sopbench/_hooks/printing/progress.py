@@ -194,7 +194,8 @@ class GroupedFailures:
 
     @pytest.hookimpl
     def pytest_sop_run_finished(self, run: RunRecord) -> None:
-        if run.outcome is not Outcome.CORRECT:
+        # The test of a correct run may fail by the rules that the run broke.
+        if run.outcome is not Outcome.CORRECT or any(rule.broken for rule in run.rules):
             self._groups.add(run)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
