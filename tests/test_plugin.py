@@ -205,13 +205,17 @@ def test_without_xdist_it_works(pytester: pytest.Pytester) -> None:
     own_tests.assert_outcomes(passed=2)
 
 
+XDIST = "pip install pytest-xdist; the extra 'xdist' brings it"
+SYRUPY = "pip install syrupy; the extra 'snapshot' brings it"
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["-n", "2"], "-n needs pytest-xdist, which is not installed: pip install pytest-xdist"),
-        (["-n2"], "-n needs pytest-xdist, which is not installed: pip install pytest-xdist"),
+        (["-n", "2"], f"-n needs pytest-xdist, which is not installed: {XDIST}"),
+        (["-n2"], f"-n needs pytest-xdist, which is not installed: {XDIST}"),
         (["--dist=load"], "--dist needs pytest-xdist, which is not installed: *"),
-        (["--snapshot-update"], "--snapshot-update needs syrupy, *: pip install syrupy"),
+        (["--snapshot-update"], f"--snapshot-update needs syrupy, *: {SYRUPY}"),
     ],
     ids=["workers", "workers in one word", "distribution", "snapshots"],
 )

@@ -287,7 +287,8 @@ def test_a_library_that_is_not_there_is_named_with_its_extra(
         client_of(provider, connections=3)
 
     said = (
-        f"{library} is not installed: pip install {library} jinja2; the extra {extra!r} brings both"
+        f"{library} is not installed: "
+        f"pip install {library} jinja2; the extra {extra!r} brings these"
     )
     assert said == str(raised.value)
 

@@ -284,8 +284,8 @@ def test_another_text_than_the_cell_has_is_another_answer(run_lab: Any) -> None:
 @pytest.mark.parametrize(
     ("module", "remedy"),
     [
-        ("pandas", "pip install 'pytest-sopbench[pandas]'"),
-        ("pandas.core", "pip install 'pytest-sopbench[pandas]'"),
+        ("pandas", "pip install pandas; the extra 'pandas' brings it"),
+        ("pandas.core", "pip install pandas; the extra 'pandas' brings it"),
         ("sklearn", "install the package that has the module 'sklearn'"),
     ],
 )

@@ -150,7 +150,8 @@ def test_without_its_library_it_is_refused_before_the_first_run(
     again = sopbench("report", "last", "--to=html=page.html")
 
     assert USAGE == result.ret
-    why = "jinja2 is not installed, which an HTML page needs: pip install jinja2"
+    hint = "pip install jinja2; the extra 'html' brings it"
+    why = f"jinja2 is not installed, which an HTML page needs: {hint}"
     result.stderr.fnmatch_lines([f"ERROR: --sop-report=html=out/page.html: {why}"])
     assert not (pytester.path / "calls.txt").exists()
     assert why in again.stderr

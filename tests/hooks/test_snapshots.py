@@ -641,7 +641,7 @@ def test_where_syrupy_is_not_installed_the_line_to_install_it_is_given(
     result = pytester.runpytest("-pno:syrupy", *LAB[1:])
 
     assert 4 == result.ret
-    result.stderr.fnmatch_lines(["pip install syrupy"])
+    result.stderr.fnmatch_lines(["pip install syrupy; the extra 'snapshot' brings it"])
 
 
 def test_without_syrupy_all_else_works(pytester: pytest.Pytester) -> None:

@@ -201,4 +201,4 @@ def test_without_pandas_the_extra_is_named(saved: Path, monkeypatch: pytest.Monk
     with pytest.raises(SessionFileError, match="needs pandas") as raised:
         load_session(saved).to_dataframe()
 
-    assert "pip install pandas" == raised.value.hint
+    assert "pip install pandas; the extra 'pandas' brings it" == raised.value.hint

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, NoReturn, cast
 
+from pytest_sopbench._core.installing import install_hint
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.model.usage import ModelPrice, PriceTable
 from pytest_sopbench.errors import LoadingError
@@ -94,6 +95,9 @@ _MODULE: Final = "genai_prices"
 
 PROVIDERS: Final = {"openai-responses": "openai", "bedrock": "aws"}
 """Providers of models that the library calls by another name."""
+
+
+INSTALL: Final = install_hint(NAME, extra="prices")
 
 
 def has_library() -> bool:

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from pytest_sopbench._audit.audit import audit
 from pytest_sopbench._audit.report import audit_lines
+from pytest_sopbench._core.installing import install_hint
 from pytest_sopbench._loading.metadata import NAME_RULE, is_domain_name
 from pytest_sopbench.errors import LoadingError, SopbenchError
 
@@ -275,7 +276,7 @@ def library(name: str, *, path: Path) -> Any:
         raise LoadingError(
             path,
             f"{package} is needed to read it, and cannot be imported: {fault}",
-            hint=f"pip install {package}; the extra 'import' of this package brings all of these",
+            hint=install_hint(package, extra="import"),
         ) from fault
 
 

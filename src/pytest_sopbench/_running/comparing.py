@@ -24,6 +24,7 @@ from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import Match, not_judged, read_match
 from pytest_sopbench._core.fields.values import written
 from pytest_sopbench._core.hiding import Mask, current_mask, masking
+from pytest_sopbench._core.installing import install_hint
 from pytest_sopbench._core.judging import NOT_ASKED, Question, questions
 from pytest_sopbench._core.model.task import (
     ASKED_OF_OTHERS,
@@ -419,9 +420,7 @@ def similar(output: OutputField, place: Place) -> Comparer:
         fuzz: Any = import_module("rapidfuzz.fuzz")
     except ImportError:
         msg = f"domain {place.domain}, field {output.name!r}: 'similar' needs rapidfuzz"
-        raise ComparerError(
-            msg, hint="pip install rapidfuzz; the extra 'similar' brings it"
-        ) from None
+        raise ComparerError(msg, hint=install_hint("rapidfuzz", extra="similar")) from None
 
     needed = 1.0 if output.at_least is None else output.at_least
 

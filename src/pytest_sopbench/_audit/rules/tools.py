@@ -11,6 +11,7 @@ from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
 from pytest_sopbench._audit.observing.sandbox import Incident, IncidentKind, ToolAnswer, ToolSight
 from pytest_sopbench._audit.policy_source import changing_calls, frozen
 from pytest_sopbench._audit.reading import Subject
+from pytest_sopbench._core.installing import install_hint
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import equal_as_written
 from pytest_sopbench._loading.files import cut, listed, shown
@@ -18,7 +19,6 @@ from pytest_sopbench._loading.load import POLICY_FILE, TOOLS_FILE
 
 _FEW: Final = 5
 _LACKING: Final = re.compile(r"No module named '([\w.]+)'")
-_EXTRA: Final = "'pytest-sopbench[pandas]'"
 _EMPTY: Final[tuple[JsonValue, ...]] = (None, "", {}, [])
 _LONG: Final = 4
 """Characters of an id from which on it stands in a source by no accident."""
@@ -53,7 +53,7 @@ def _remedy(detail: str, otherwise: str) -> str:
         return otherwise
     name = lacking[1].partition(".")[0]
     if name == "pandas":
-        return f"pip install {_EXTRA} installs what the code imports"
+        return f"{install_hint(name, extra=name)}, which the code imports"
     return f"install the package that has the module {name!r}, which the code imports"
 
 

@@ -21,7 +21,13 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.settings.marks import domain_id
 from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._loading.finding import FoundDomain, Origin, SearchPaths, find_domains
-from pytest_sopbench._loading.prices import NAME, LibraryPrices, has_library, read_price_file
+from pytest_sopbench._loading.prices import (
+    INSTALL,
+    NAME,
+    LibraryPrices,
+    has_library,
+    read_price_file,
+)
 from pytest_sopbench._reports.text import counted
 from pytest_sopbench._running.comparing import Comparers
 from pytest_sopbench._running.tools.policy_states import with_policy
@@ -153,9 +159,7 @@ def prices_of(asked: Path | str) -> Prices | None:
             msg = f"sop_prices: {error}"
             raise pytest.UsageError(msg) from None
     if asked == NAME and not has_library():
-        msg = (
-            f"sop_prices={NAME}: it is not installed\npip install {NAME}, or name a file of prices"
-        )
+        msg = f"sop_prices={NAME}: it is not installed\n{INSTALL}; or name a file of prices"
         raise pytest.UsageError(msg)
     return LibraryPrices() if asked in ("", NAME) and has_library() else None
 

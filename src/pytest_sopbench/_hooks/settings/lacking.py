@@ -8,13 +8,15 @@ from typing import Final
 
 import pytest
 
+from pytest_sopbench._core.installing import install_hint
+
 PACKAGES: Final = {
-    "-n": ("pytest-xdist", "xdist"),
-    "--numprocesses": ("pytest-xdist", "xdist"),
-    "--dist": ("pytest-xdist", "xdist"),
-    "--snapshot-update": ("syrupy", "syrupy"),
+    "-n": ("pytest-xdist", "xdist", "xdist"),
+    "--numprocesses": ("pytest-xdist", "xdist", "xdist"),
+    "--dist": ("pytest-xdist", "xdist", "xdist"),
+    "--snapshot-update": ("syrupy", "syrupy", "snapshot"),
 }
-"""Options of the packages that extras bring: package and module."""
+"""Options of the packages that extras bring: package, module and extra."""
 
 
 def refuse_lacking(parser: pytest.Parser, args: Sequence[str]) -> None:
@@ -25,7 +27,8 @@ def refuse_lacking(parser: pytest.Parser, args: Sequence[str]) -> None:
     """
     for word in parser.parse_known_and_unknown_args(args)[1]:
         option = word[:2] if word.startswith("-n") else word.partition("=")[0]
-        package, module = PACKAGES.get(option, ("", ""))
+        package, module, extra = PACKAGES.get(option, ("", "", ""))
         if package and find_spec(module) is None:
-            msg = f"{option} needs {package}, which is not installed: pip install {package}"
+            hint = install_hint(package, extra=extra)
+            msg = f"{option} needs {package}, which is not installed: {hint}"
             raise pytest.UsageError(msg)

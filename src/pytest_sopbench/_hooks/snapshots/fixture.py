@@ -18,6 +18,7 @@ import pytest
 from pytest_sopbench._core.documents.comparing import compare_documents
 from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.hiding import harmless, masking
+from pytest_sopbench._core.installing import install_hint
 from pytest_sopbench._core.model.trace import Answer
 from pytest_sopbench._core.trajectory.calls import Trajectory
 from pytest_sopbench._core.trajectory.snapshot import (
@@ -230,7 +231,7 @@ def check_syrupy(config: pytest.Config, where: str) -> None:
     if config.pluginmanager.hasplugin(PLUGIN):
         return
     if find_spec(PLUGIN) is None:
-        why = "which is not installed\npip install syrupy"
+        why = f"which is not installed\n{install_hint('syrupy', extra='snapshot')}"
     else:
         why = (
             "which is switched off in this session, by -p no:syrupy or an environment variable\n"

@@ -5,8 +5,12 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Final
 
+from pytest_sopbench._core.installing import install_hint
+
 NAME: Final = "html"
-MISSING: Final = "jinja2 is not installed, which an HTML page needs: pip install jinja2"
+MISSING: Final = (
+    f"jinja2 is not installed, which an HTML page needs: {install_hint('jinja2', extra='html')}"
+)
 
 
 def missing_for(name: str) -> str:

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 from typing import Any, Final, TypeAlias, TypeVar
 
+from pytest_sopbench._core.installing import install_hint
 from pytest_sopbench._core.values.json import STRICT, JsonValue
 from pytest_sopbench._running.tools.toolbox import Served, Tools, serve_async
 from pytest_sopbench.errors import AgentSpecError, RunOverError
@@ -39,7 +40,7 @@ LARGEST_REQUEST: Final = 8 * 1024 * 1024
 _STARTS_WITHIN: Final = 60.0
 _LOCAL: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 OVER: Final = "the run is over: no tool can be called any more"
-INSTALL: Final = "pip install h11 mcp uvicorn; the extra 'wire' brings these"
+INSTALL: Final = install_hint("h11", "mcp", "uvicorn", extra="wire")
 
 
 @dataclass(frozen=True, slots=True)

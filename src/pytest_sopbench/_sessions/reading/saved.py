@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 from pytest_sopbench._core.gates.conditions import GateSpec, bounded, read_gate
 from pytest_sopbench._core.gates.quarantine import Forgiven
+from pytest_sopbench._core.installing import install_hint
 from pytest_sopbench._core.metrics.counts import share_of
 from pytest_sopbench._core.metrics.metric import About, Metric, cell_of, run_columns
 from pytest_sopbench._core.metrics.summary import Summary
@@ -351,8 +352,6 @@ RUN = ("domain", "task", "trial", "agent", "outcome")
 BEHIND = ("calls", "duration_s", *COUNTS, "model")
 """Columns behind them; what a run did not tell is missing, and never 0."""
 
-EXTRA = "pip install pandas"
-
 
 def frame_of(records: Iterable[RunRecord]) -> Any:
     """Return a `pandas.DataFrame` with one row for each run, in the order of the records.
@@ -368,7 +367,7 @@ def frame_of(records: Iterable[RunRecord]) -> Any:
         pandas = import_module("pandas")
     except ImportError:
         msg = "to_dataframe() needs pandas, which is not installed"
-        raise SessionFileError(msg, hint=EXTRA) from None
+        raise SessionFileError(msg, hint=install_hint("pandas", extra="pandas")) from None
     metrics = run_columns()
     rows = [_row(one, metrics) for one in records]
     before = columns_before()

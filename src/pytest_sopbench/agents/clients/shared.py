@@ -12,6 +12,7 @@ from threading import Lock, Thread
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
+from pytest_sopbench._core.installing import install_hint
 from pytest_sopbench.errors import AgentSpecError
 
 _NAME_OF_TEST: Final = "PYTEST_CURRENT_TEST"
@@ -115,7 +116,6 @@ def load_sdk(name: str) -> Any:
         if error.name != name:
             raise
         extra = _EXTRAS[name]
-        libraries = " ".join(one for one in _EXTRAS if one == "jinja2" or _EXTRAS[one] == extra)
-        brings = f"the extra {extra!r} brings both"
-        msg = f"{name} is not installed: pip install {libraries}; {brings}"
+        libraries = [one for one in _EXTRAS if one == "jinja2" or _EXTRAS[one] == extra]
+        msg = f"{name} is not installed: {install_hint(*libraries, extra=extra)}"
         raise AgentSpecError(msg) from None
