@@ -106,6 +106,24 @@ def test_a_model_without_a_price_is_named_once(pytester: pytest.Pytester, saved:
     assert {None} == {run["usage"]["cost_usd"] for run in saved().runs}
 
 
+def test_a_missing_library_of_prices_is_named_once_where_a_model_has_no_price(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_sopbench._hooks.session.session.has_library", lambda: False)
+
+    result = session(pytester, "dear")
+    unasked = session(pytester, "dear", "-osop_prices=none")
+    untold = session(pytester, "right")
+
+    told = (
+        "prices no cost is known of openai/dear (6 runs); genai-prices is not installed:"
+        " pip install genai-prices; the extra 'prices' brings it"
+    )
+    assert 1 == squeezed(result).count(told)
+    assert "prices no cost" not in unasked.stdout.str()
+    assert "prices no cost" not in untold.stdout.str()
+
+
 def test_where_nothing_is_correct_a_correct_run_has_no_cost(pytester: pytest.Pytester) -> None:
     result = session(pytester, "wrong", "-osop_prices=prices.toml", "--tb=no")
 

@@ -312,8 +312,10 @@ class Priced:
             self.unpriced[usage.model] += 1
 
 
-def price_lines(priced: Priced) -> Iterator[str]:
-    """Yield what there is to say, 80 columns wide."""
+def price_lines(
+    priced: Priced, *, remedy: str = "sop_prices may name a file of prices"
+) -> Iterator[str]:
+    """Yield what there is to say, 80 columns wide; `remedy` says how a model is given a price."""
     for table, runs in priced.tables.items():
         yield f"prices {one_line(table)}, for {counted(runs, 'run')}"
     if priced.unpriced:
@@ -324,9 +326,8 @@ def price_lines(priced: Priced) -> Iterator[str]:
         more = len(priced.unpriced) - len(names)
         parts = with_commas([*names, *([f"{counted(more, 'more model')}"] if more else [])])
         parts[-1] += ";"
-        told = "sop_prices may name a file of prices"
         first = "prices no cost is known of"
-        yield from packed(first, [*parts, *told.split()], gap=" ", indent=7)
+        yield from packed(first, [*parts, *remedy.split()], gap=" ", indent=7)
 
 
 # How far a session has come, in one line, while it runs.

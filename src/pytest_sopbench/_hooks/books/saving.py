@@ -36,6 +36,7 @@ from pytest_sopbench._hooks.session.session import (
     named_tasks,
     whole_plan,
 )
+from pytest_sopbench._loading.prices import INSTALL, NAME
 from pytest_sopbench._reports.notices import Priced, price_lines
 from pytest_sopbench._sessions.file.event_logs import TraceFolder
 from pytest_sopbench._sessions.file.writer import SessionWriter
@@ -385,5 +386,9 @@ class PriceBooks:
 
     @pytest.hookimpl
     def pytest_sop_summary(self) -> list[str]:
-        # Without any prices it goes without saying that no cost can be reckoned.
-        return [*price_lines(self._priced)] if self._sop.prices is not None else []
+        if self._sop.prices is not None:
+            return [*price_lines(self._priced)]
+        # Who has asked for no prices knows that no cost can be reckoned.
+        if self._sop.options.prices == "none":
+            return []
+        return [*price_lines(self._priced, remedy=f"{NAME} is not installed: {INSTALL}")]
