@@ -70,6 +70,33 @@ def test_a_shard_that_a_conftest_empties_fails_and_is_not_merged(
     )
 
 
+def test_a_shard_whose_set_up_failed_says_so_and_so_does_merge(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(
+        test_late="""
+        import pytest
+
+        @pytest.fixture
+        def database():
+            raise ConnectionError("no database")
+
+        @pytest.mark.sop(domain="lab", agent="habits:right")
+        def test_late(sop_task, database, request):
+            request.getfixturevalue("sop_run")
+        """
+    )
+
+    result = pytester.runpytest("test_late.py", "--sop-shard=1/1", "--sop-save=part", *workers)
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    why = "no test asked for 6 of 6 selected tasks: all of lab (the set-up of a test failed)"
+    result.stdout.fnmatch_lines([f"*{why}, which fails the session"])
+    refusal = merge("part")
+    assert f"shard 1/1 is not all of its part: {why}" in refusal
+    assert "mend that, then run this shard again" in refusal
+
+
 @pytest.mark.parametrize("domain", [LAB[0], ""], ids=["named", "nobody names a domain"])
 def test_a_shard_whose_job_names_other_tests_fails(
     pytester: pytest.Pytester, domain: str, workers: tuple[str, ...]

@@ -151,8 +151,6 @@ class Gate:
         # What stands when the loop never comes to its end, by -x or Ctrl-C.
         self._decided = Decision()
         self.not_evaluated = CUT_SHORT
-        # Whether a test failed in its set-up, where it may have been about to ask for a run.
-        self.lacks_set_up = False
         # Failures beside the misses, which a gate that holds does not forgive.
         self.others = 0
         self.is_decided = False
@@ -255,7 +253,7 @@ class Gate:
         )
         if report.failed:
             self._failed.enter(report)
-            self.lacks_set_up |= report.when == "setup"
+            self._sop.lacks_set_up |= report.when == "setup"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> object:
@@ -283,7 +281,7 @@ class Gate:
             session.testsfailed += self._decide(session.testsfailed) + bool(self.silenced)
         elif self._sop.makes_runs:
             check_asked(self._sop)
-            reason = SET_UP_FAILED if self.lacks_set_up else deselection_reason(self._sop)
+            reason = SET_UP_FAILED if self._sop.lacks_set_up else deselection_reason(self._sop)
             self.not_evaluated = reason or NOTHING_ASKED
             unused = session.testscollected > 0 and bool(unused_agents(self._sop))
             session.testsfailed += unused or fails_without_runs(session, self._sop)

@@ -112,7 +112,7 @@ class SummaryHooks:
 
     def _lines_without_runs(self) -> Iterator[str]:
         """Yield why no gate was checked, in a session in which no test asks for a run."""
-        unused = () if self._gate.lacks_set_up else unused_agents(self._sop)
+        unused = () if self._sop.lacks_set_up else unused_agents(self._sop)
         if unused:
             said = f"no test asked for a run of the typed agent {', '.join(unused)}"
             yield f"sop: {said}, which fails the session"
@@ -121,7 +121,7 @@ class SummaryHooks:
         if self._sop.options.types_gate:
             yield from not_evaluated_lines(self._gate.not_evaluated)
         elif self._sop.options.shard is None:
-            yield NOT_CHECKED.format(SET_UP_FAILED if self._gate.lacks_set_up else NOTHING_ASKED)
+            yield NOT_CHECKED.format(SET_UP_FAILED if self._sop.lacks_set_up else NOTHING_ASKED)
 
     def _refused_lines(self) -> Iterator[str]:
         if self._gate.is_set and self._sop.options.types_gate:

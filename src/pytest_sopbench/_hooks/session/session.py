@@ -193,6 +193,8 @@ class SopSession:
         self.given: dict[str, None] = {}
         # Tests that failed and are no misses; unknown until the session comes to its end.
         self.failures: int | None = None
+        # Whether a test failed in its set-up, where it may have been about to ask for a run.
+        self.lacks_set_up = False
         # What code of the project broke in its process, each once.
         self.broken: dict[str, None] = {}
         # The run whose failure has shown a traceback, by the type and the frames.
@@ -399,7 +401,8 @@ def deselection_reason(sop: SopSession) -> str:
     """Say what took selected tasks away, or nothing where all of them were asked for."""
     missing = missing_runs(sop)
     if missing:
-        return f"no test asked for {_missing_text(sop, missing)}"
+        cause = " (the set-up of a test failed)" if sop.lacks_set_up else ""
+        return f"no test asked for {_missing_text(sop, missing)}{cause}"
     unused = unused_agents(sop)
     if unused:
         return f"no test asked for a run of the typed agent {', '.join(unused)}"

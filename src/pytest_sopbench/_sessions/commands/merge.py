@@ -208,7 +208,7 @@ def _shard(saved: SavedSession) -> Shard:
     away = saved.header.options.not_evaluated
     if away:
         msg = f"{saved.path}: shard {shard} is not all of its part: {away}"
-        raise SessionFileError(msg, hint="run that shard again without what took them away")
+        raise SessionFileError(msg, hint="mend that, then run this shard again")
     return shard
 
 
