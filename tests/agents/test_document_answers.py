@@ -9,8 +9,8 @@ import pytest
 
 from pytest_sopbench.agents import FunctionCalling, ReAct
 from pytest_sopbench.agents.conversation import Message, ModelRequest, Reply, StopReason
-from pytest_sopbench.agents.found_answer import has_answer
-from pytest_sopbench.agents.prompt import BLOCKS, load_prompt
+from pytest_sopbench.agents.dialogue import has_answer
+from pytest_sopbench.agents.model_agent import BLOCKS, load_prompt
 
 SCHEMA = {"type": "object", "properties": {"step": {"enum": ["4.1"]}}}
 VALUES = {

@@ -33,8 +33,7 @@ from hypothesis import strategies as st
 
 from pytest_sopbench.agents import Message, ModelRequest, StopReason, ToolRequest, ToolResult
 from pytest_sopbench.agents.clients import make_client
-from pytest_sopbench.agents.clients.broken import FailedResponseError
-from pytest_sopbench.agents.clients.sent_back import NAME, valid_ids, valid_name
+from pytest_sopbench.agents.clients.broken import NAME, FailedResponseError, valid_ids, valid_name
 from pytest_sopbench.agents.settings import Connection
 from pytest_sopbench.errors import Unavailable
 from tests.builders.judged import is_unavailable

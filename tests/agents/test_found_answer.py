@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench.agents.found_answer import has_answer
+from pytest_sopbench.agents.dialogue import has_answer
 
 ONE = {"hazard_class": ["Hazard Class A", "Unable to Decide"]}
 TWO = {"shelf": "integer", "note": "text"}

@@ -10,8 +10,7 @@ from typing import Any
 import openai
 import pytest
 
-from pytest_sopbench.agents import FunctionCalling, ReAct, Stepwise, ToolResult
-from pytest_sopbench.agents import prompt as prompts
+from pytest_sopbench.agents import FunctionCalling, ReAct, Stepwise, ToolResult, model_agent
 
 AGENTS = pytest.mark.parametrize("agent", [FunctionCalling, ReAct, Stepwise])
 Change = Callable[[str], str]
@@ -19,7 +18,7 @@ Change = Callable[[str], str]
 
 def changed(tmp_path: Path, agent: Any, change: Change) -> Path:
     """Write a prompt like that of the agent, but for one change."""
-    ours = (Path(prompts.__file__).parent / "prompts" / f"{agent.name}.md.jinja").read_text()
+    ours = (Path(model_agent.__file__).parent / "prompts" / f"{agent.name}.md.jinja").read_text()
     text = change(ours)
     assert text != ours
     path = tmp_path / "changed.jinja"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench.agents import FunctionCalling, ReAct
-from pytest_sopbench.agents.prompt import load_prompt
+from pytest_sopbench.agents.model_agent import load_prompt
 from pytest_sopbench.errors import AgentSpecError
 
 BLOCKS = "".join(f"{{% block {name} %}}{name}{{% endblock %}}" for name in ("system", "user"))

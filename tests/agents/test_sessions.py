@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench.agents import prompt
+from pytest_sopbench.agents import model_agent
 
 KEPT = "kept.jsonl"
 
@@ -104,7 +104,7 @@ def test_an_erring_model_and_a_bad_provider_cost_what_arithmetic_says(
 def test_a_changed_prompt_and_setting_are_named_by_a_comparison(
     pytester: pytest.Pytester, how: tuple[str, ...]
 ) -> None:
-    ours = Path(prompt.__file__).parent / "prompts" / "function_calling.md.jinja"
+    ours = Path(model_agent.__file__).parent / "prompts" / "function_calling.md.jinja"
     mine = pytester.path / "mine.jinja"
     pytester.makeconftest(
         """
@@ -137,7 +137,7 @@ def test_a_changed_prompt_and_setting_are_named_by_a_comparison(
 
 
 def test_a_session_is_not_resumed_with_another_prompt(pytester: pytest.Pytester) -> None:
-    ours = Path(prompt.__file__).parent / "prompts" / "function_calling.md.jinja"
+    ours = Path(model_agent.__file__).parent / "prompts" / "function_calling.md.jinja"
     mine = pytester.path / "mine.jinja"
     mine.write_text(ours.read_text())
     agent = (

@@ -26,7 +26,7 @@ from pytest_sopbench._drafting.running import Ran
 from pytest_sopbench._judge.asking import digest
 from pytest_sopbench._running.agents.caller import output_fields
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
-from pytest_sopbench.agents.function_calling import FunctionCalling
+from pytest_sopbench.agents.model_agent import FunctionCalling
 from pytest_sopbench.errors import ToolError, TurnLimitError
 
 AT_ONCE: Final = 8

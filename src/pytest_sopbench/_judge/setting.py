@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Final
 
-from pytest_sopbench.agents.clients import make_client
-from pytest_sopbench.agents.clients.named import Named, server_of, shown_address
+from pytest_sopbench.agents.clients import Named, make_client, server_of, shown_address
 from pytest_sopbench.agents.conversation import ModelClient
 from pytest_sopbench.agents.settings import Connection, connection_of, parameters_of
 from pytest_sopbench.errors import AgentSpecError, JudgeError

@@ -20,7 +20,7 @@ from pytest_sopbench.agents.conversation import (
     ToolRequest,
     ToolResult,
 )
-from pytest_sopbench.agents.function_calling import FunctionCalling
+from pytest_sopbench.agents.model_agent import FunctionCalling
 from pytest_sopbench.agents.react import ReAct
 from pytest_sopbench.agents.stepwise import Stepwise
 

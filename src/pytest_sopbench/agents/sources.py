@@ -9,11 +9,9 @@ from difflib import get_close_matches
 from typing import Any, Final, TypeGuard
 
 from pytest_sopbench._core.protocols import MODEL_AGENT_KINDS, AgentContext
-from pytest_sopbench.agents.function_calling import FunctionCalling
-from pytest_sopbench.agents.model_agent import ModelAgent, settings_of
+from pytest_sopbench.agents.model_agent import FunctionCalling, ModelAgent, settings_of
 from pytest_sopbench.agents.react import ReAct
-from pytest_sopbench.agents.stepwise import Stepwise
-from pytest_sopbench.agents.stepwise.plan import check_plan
+from pytest_sopbench.agents.stepwise import Stepwise, check_plan
 from pytest_sopbench.errors import AgentSpecError
 
 KINDS: Final[Mapping[str, type[ModelAgent]]] = dict(

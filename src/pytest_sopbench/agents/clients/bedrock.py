@@ -10,8 +10,15 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Final, cast
 
-from pytest_sopbench.agents.clients.broken import counts_output, masked, scrubbed, what_is_broken
-from pytest_sopbench.agents.clients.sent_back import NAME, valid_ids, valid_name
+from pytest_sopbench.agents.clients.broken import (
+    NAME,
+    counts_output,
+    masked,
+    scrubbed,
+    valid_ids,
+    valid_name,
+    what_is_broken,
+)
 from pytest_sopbench.agents.clients.shared import environment, in_thread, load_sdk, shared
 from pytest_sopbench.agents.conversation import (
     Message,

@@ -6,9 +6,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from pytest_sopbench.agents.clients.broken import FILTERED, filtered_categories
+from pytest_sopbench.agents.clients.broken import (
+    FILTERED,
+    filtered_categories,
+    sent_arguments,
+    valid_ids,
+    valid_name,
+)
 from pytest_sopbench.agents.clients.openai_sdk import FilteredError, OpenAISdk, count, withheld_by
-from pytest_sopbench.agents.clients.sent_back import sent_arguments, valid_ids, valid_name
 from pytest_sopbench.agents.conversation import (
     Message,
     ModelRequest,

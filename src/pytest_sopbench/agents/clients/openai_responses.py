@@ -6,10 +6,17 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
-from pytest_sopbench.agents.clients.broken import FILTERED, FailedResponseError, counts_output
+from pytest_sopbench.agents.clients.broken import (
+    FILTERED,
+    NAME,
+    FailedResponseError,
+    counts_output,
+    sent_arguments,
+    valid_ids,
+    valid_name,
+)
 from pytest_sopbench.agents.clients.openai_chat import read_arguments
 from pytest_sopbench.agents.clients.openai_sdk import FilteredError, OpenAISdk, count, withheld_by
-from pytest_sopbench.agents.clients.sent_back import NAME, sent_arguments, valid_ids, valid_name
 from pytest_sopbench.agents.conversation import (
     Message,
     ModelRequest,

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, cast
 from pytest_sopbench.agents.clients import make_client
 from pytest_sopbench.agents.conversation import Message, ModelClient, ModelRequest, as_object
 from pytest_sopbench.agents.dialogue import withheld
-from pytest_sopbench.agents.prompt import load_prompt
+from pytest_sopbench.agents.model_agent import load_prompt
 from pytest_sopbench.agents.settings import Connection
 from pytest_sopbench.errors import AgentSpecError
 

@@ -1,10 +1,13 @@
-"""The work on one step: the model calls tools until it says that the step is done."""
+"""The work on one step: the model calls tools until it says that the step is done.
+
+It says so with a tool of the agent's own, which tells what the step has found and where to go on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from pytest_sopbench.agents.conversation import (
     Message,
@@ -12,17 +15,9 @@ from pytest_sopbench.agents.conversation import (
     Reply,
     ToolRequest,
     ToolResult,
+    as_object,
 )
-from pytest_sopbench.agents.dialogue import Repeats, Step, missing, withheld
-from pytest_sopbench.agents.found_answer import has_answer
-from pytest_sopbench.agents.stepwise.plan import (
-    COMPLETE,
-    END,
-    Completion,
-    IncompleteError,
-    completion_spec,
-    read_completion,
-)
+from pytest_sopbench.agents.dialogue import Repeats, Step, has_answer, missing, withheld
 
 
 @dataclass(slots=True)
@@ -103,7 +98,7 @@ class StepWork:
         return self._ended(is_over_limit=True)
 
     def _request(self) -> ModelRequest:
-        own = completion_spec(self.brief.numbers)
+        own = _completion_spec(self.brief.numbers)
         return ModelRequest(messages=tuple(self._messages), tools=(*self.brief.tools, own))
 
     def _keep(self, reply: Reply) -> None:
@@ -124,8 +119,8 @@ class StepWork:
         fault = "call it alone, once you have seen the results of the other calls"
         if len(requests) == 1 and not others:
             try:
-                return read_completion(requests[0], self.brief.numbers)
-            except IncompleteError as incomplete:
+                return _read_completion(requests[0], self.brief.numbers)
+            except _IncompleteError as incomplete:
                 fault = str(incomplete)
         results = {id(one.request): one for one in made}
         told = (
@@ -163,3 +158,72 @@ class StepWork:
             notes=tuple(self._notes),
             **how,
         )
+
+
+# The tool that completes a step.
+
+COMPLETE: Final = "complete_step"
+END: Final = "answer"
+"""What stands in the place of a step where the procedure is at its end."""
+
+
+class _IncompleteError(Exception):
+    """A call of the tool that does not complete the step; the message is for the model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """A step that is done: what it has found, and where the SOP goes on, if it says so."""
+
+    summary: str
+    following: str = ""
+
+
+def _completion_spec(numbers: Sequence[str]) -> Mapping[str, Any]:
+    """Return the tool spec, for an SOP with these steps."""
+    return {
+        "name": COMPLETE,
+        "description": "Say that the current step is done. Call it alone, after all results.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "summary": {
+                    "type": "string",
+                    "description": "What this step has found, decided or done: every value that a "
+                    "later step may need.",
+                },
+                "next": {
+                    "type": "string",
+                    "enum": [*numbers, END],
+                    "description": "Only where the procedure orders to go on elsewhere than at the "
+                    f"next step: the number of that step, or {END!r} where it ends here.",
+                },
+            },
+            "required": ["summary"],
+            "additionalProperties": False,
+        },
+    }
+
+
+def _read_completion(request: ToolRequest, numbers: Sequence[str]) -> Completion:
+    """Read a call of the tool.
+
+    Raises:
+        _IncompleteError: it has no summary, or names a step that there is not.
+    """
+    given = as_object(request.arguments)
+    if given is None:
+        msg = f"the arguments of {COMPLETE} must be one JSON object with a summary"
+        raise _IncompleteError(msg)
+    summary = given.get("summary")
+    if not isinstance(summary, str) or not summary.strip():
+        msg = "the summary is missing: say in words what this step has found"
+        raise _IncompleteError(msg)
+    wanted = given.get("next")
+    if wanted is None or wanted == "":
+        return Completion(summary=summary.strip())
+    named = str(wanted).strip().removeprefix("Step ").removeprefix("step ")
+    if named not in (*numbers, END):
+        msg = f"there is no step {wanted!r}; the steps are {', '.join(numbers)}, or {END!r}"
+        raise _IncompleteError(msg)
+    return Completion(summary=summary.strip(), following=named)
