@@ -7,7 +7,7 @@ from drafting_model import POLICY, SOP, TOOLS
 
 from pytest_sopbench._drafting.cards import policy_cards
 from pytest_sopbench._drafting.cases import try_out, unreached
-from pytest_sopbench._drafting.running import Texts, run_policy
+from pytest_sopbench._drafting.policies import Texts, run_policy
 from pytest_sopbench._drafting.shape import read_shape
 from pytest_sopbench._drafting.worlds import Worlds
 

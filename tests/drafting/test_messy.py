@@ -13,8 +13,8 @@ from click.testing import Result
 from drafting_model import OTHER_POLICY, POLICY, SOP, TOOLS, WITH_MODEL, DraftingModel
 
 from pytest_sopbench._drafting.asking import UnusableError
-from pytest_sopbench._drafting.messy import weigh
-from pytest_sopbench._drafting.running import Texts
+from pytest_sopbench._drafting.cases import weigh
+from pytest_sopbench._drafting.policies import Texts
 from pytest_sopbench._drafting.shape import ID, Row, read_shape
 
 Drafts = Callable[..., Result]

@@ -13,7 +13,7 @@ from pytest_sopbench._audit.policy_source import flat_columns, frozen
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._drafting.existing import rows_of, shape_of
-from pytest_sopbench._drafting.running import Ran, Texts, run_policy
+from pytest_sopbench._drafting.policies import Ran, Texts, run_policy
 from pytest_sopbench._drafting.shape import KEY, Row, Shape
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import SopbenchError

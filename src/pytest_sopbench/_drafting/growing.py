@@ -40,7 +40,7 @@ from pytest_sopbench._drafting.existing import (
     rows_of,
     shape_of,
 )
-from pytest_sopbench._drafting.running import (
+from pytest_sopbench._drafting.policies import (
     EXPECTED_CALLS,
     Ran,
     Texts,

@@ -31,19 +31,19 @@ from pytest_sopbench._drafting.cards import (
     POLICIES,
     SOLVER,
     Card,
+    Solved,
     chosen,
     keep_cards,
     policy_cards,
     read_cards,
     settled_pairs,
+    solve,
+    solver_cards,
 )
-from pytest_sopbench._drafting.cases import TASKS, Size, choose, try_out
+from pytest_sopbench._drafting.cases import TASKS, Size, choose, messy_lines, try_out, weigh
 from pytest_sopbench._drafting.existing import rows_of
-from pytest_sopbench._drafting.messy import told, weigh
-from pytest_sopbench._drafting.policies import checked_policy, write_policy
-from pytest_sopbench._drafting.running import Ran, Texts, run_policy
+from pytest_sopbench._drafting.policies import Ran, Texts, checked_policy, run_policy, write_policy
 from pytest_sopbench._drafting.shape import Shape, read_shape
-from pytest_sopbench._drafting.solving import Solved, solve, solver_cards
 from pytest_sopbench._loading.evidence import DRAFTING
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions.file.atomic import replace_file
@@ -480,7 +480,7 @@ def measured(draft: Draft) -> Iterator[str]:
     domain = load_domain(folder)
     texts = Texts(sop=domain.sop, shape=shape, folder=folder)
     weighed = weigh(texts, policy, rows_of(domain))
-    yield from told(shape, weighed, draft.complexity.messy_share)
+    yield from messy_lines(shape, weighed, draft.complexity.messy_share)
 
 
 def open_cards(folder: Path) -> Sequence[Card]:
