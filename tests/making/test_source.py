@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pytest_sopbench._making.source import Kind, recognise
+from pytest_sopbench._making.place import Kind, recognise
 from pytest_sopbench.cli import main
 from pytest_sopbench.errors import LoadingError
 

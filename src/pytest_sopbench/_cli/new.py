@@ -18,6 +18,7 @@ from pytest_sopbench._loading.finding import known_domains
 from pytest_sopbench._making.imported import Plan, domain_files, preview_lines
 from pytest_sopbench._making.maze import RESPONSES, MazeDomain, class_of, convert_file
 from pytest_sopbench._making.place import (
+    Kind,
     Place,
     check_name,
     choose_place,
@@ -25,12 +26,12 @@ from pytest_sopbench._making.place import (
     example_files,
     imported_commands,
     new_folder,
+    recognise,
     table_commands,
     to_do_lines,
     write_files,
 )
 from pytest_sopbench._making.published import Converted, Proved, convert
-from pytest_sopbench._making.source import Kind, recognise
 from pytest_sopbench._reports.text import counted, labelled, one_line
 from pytest_sopbench._settings.project_file import from_home
 

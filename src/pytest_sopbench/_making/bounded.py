@@ -8,6 +8,7 @@ it takes too much. Where processes cannot fork (Windows), only the sizes of pack
 from __future__ import annotations
 
 import faulthandler
+import importlib
 import os
 import pickle
 import resource
@@ -21,8 +22,9 @@ from contextlib import suppress
 from functools import update_wrapper
 from pathlib import Path
 from time import monotonic
-from typing import Concatenate, Final, NoReturn, ParamSpec, TypeAlias, TypeVar, cast
+from typing import Any, Concatenate, Final, NoReturn, ParamSpec, TypeAlias, TypeVar, cast
 
+from pytest_sopbench._core.installing import install_hint
 from pytest_sopbench.errors import LoadingError
 
 P = ParamSpec("P")
@@ -183,3 +185,39 @@ def _error(
 
 def _size(count: int) -> str:
     return f"{count / 1024**2:,.0f} MB" if count < 1024**3 else f"{count / 1024**3:,.0f} GB"
+
+
+# Libraries that only some need: imported when a file asks for them.
+
+
+def library(name: str, *, path: Path) -> Any:
+    """Import a module that reads this file.
+
+    Raises:
+        LoadingError: it is not installed; the hint says what to install.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as fault:
+        package = name.partition(".")[0]
+        raise LoadingError(
+            path,
+            f"{package} is needed to read it, and cannot be imported: {fault}",
+            hint=install_hint(package, extra="import"),
+        ) from fault
+
+
+def read_by(path: Path, name: str, fault: Exception) -> LoadingError:
+    """Return the error for a file that a library could not read, whatever it raised.
+
+    Raises:
+        MemoryError: there was not enough of it, which says nothing of the file's form.
+        RecursionError: it is nested too deeply.
+    """
+    if isinstance(fault, MemoryError | RecursionError):
+        raise fault
+    told = " ".join(str(fault).split()) or type(fault).__name__
+    if "allocate output buffer" in told:
+        # So says zlib, by an error of its own.
+        raise MemoryError
+    return LoadingError(path, f"{name} cannot read it: {told}", hint="is it what its name says?")

@@ -11,11 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_sopbench._making.bounded import bounded, library, read_by
 from pytest_sopbench._making.sheet import decoded, read_bytes
 from pytest_sopbench.errors import LoadingError
-
-from .bounded import bounded
-from .place import library, read_by
 
 # The text of a PDF: its larger lines become headings, and its ruled tables become tables.
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_sopbench._loading.files import listed, nearest
-from pytest_sopbench._making.bounded import bounded
-from pytest_sopbench._making.place import library, read_by
+from pytest_sopbench._making.bounded import bounded, library, read_by
 from pytest_sopbench._making.table import EMPTY, Cell, Grid, Kind, Merged, cell_of, text_cell
 from pytest_sopbench.errors import LoadingError, RowError
 
