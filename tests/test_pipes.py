@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._judge.calibrating import calibration_path, read_calibrations
+from pytest_sopbench._judge.judging import calibration_path, read_calibrations
 from pytest_sopbench._judge.keeping import Judgements
 from pytest_sopbench._loading.files import read_toml
 from pytest_sopbench._loading.tables import read_table

@@ -14,7 +14,7 @@ import pytest
 from model_stub.judging import outside
 
 from pytest_sopbench._judge.asking import Judgement, ModelAsker, Question, read_reply, request_of
-from pytest_sopbench._judge.setting import read_setting
+from pytest_sopbench._judge.judge import read_setting
 from pytest_sopbench.agents import Message
 
 RUBRIC = "It grants the refund, and names its amount."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_sopbench._judge.asking import REPLY_SCHEMA, ModelAsker, Question, read_reply
-from pytest_sopbench._judge.setting import read_setting
+from pytest_sopbench._judge.judge import read_setting
 
 QUESTION = Question(rubric="It says so.", field="letter", expected="Paid", actual="It is paid.")
 

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pytest_sopbench._judge.asking import Question
-from pytest_sopbench._judge.judge import ModelJudge
+from pytest_sopbench._judge.judge import JudgeSetting, ModelJudge
 from pytest_sopbench._judge.keeping import ConsumptionLog, Judgements
-from pytest_sopbench._judge.setting import JudgeSetting
 from pytest_sopbench.agents import Message, Reply, StopReason
 from pytest_sopbench.agents.conversation import ModelUsage
 

@@ -20,7 +20,6 @@ from pytest_sopbench._core.statistics import Agreement
 from pytest_sopbench._judge.asking import Judgement, Question
 from pytest_sopbench._judge.calibrating import (
     COLUMNS,
-    FILE,
     FieldCheck,
     JudgedCase,
     LabelledCase,
@@ -29,11 +28,10 @@ from pytest_sopbench._judge.calibrating import (
     check_lines,
     defused,
     drawn,
-    read_calibrations,
     read_labels,
-    write_calibrations,
     write_cases,
 )
+from pytest_sopbench._judge.judging import FILE, read_calibrations, write_calibrations
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.agents import Reply
 from pytest_sopbench.errors import JudgeError, LoadingError

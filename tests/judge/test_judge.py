@@ -15,9 +15,8 @@ from model_judge import Asked, Says, judge_of, judgement_text, question, replied
 
 from pytest_sopbench._judge.asking import LONGEST, Judgement, Question
 from pytest_sopbench._judge.calibrating import summary_lines
-from pytest_sopbench._judge.judge import ModelJudge, fingerprint_of
+from pytest_sopbench._judge.judge import JudgeSetting, ModelJudge, fingerprint_of
 from pytest_sopbench._judge.keeping import CHANGED, MISQUOTED, ConsumptionLog, read_log
-from pytest_sopbench._judge.setting import JudgeSetting
 from pytest_sopbench.agents import Reply
 from pytest_sopbench.errors import NotJudgedError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._judge.setting import read_setting
+from pytest_sopbench._judge.judge import read_setting
 from pytest_sopbench.errors import JudgeError
 
 KEY = "sk-canary-91"

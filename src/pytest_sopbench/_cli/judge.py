@@ -32,12 +32,11 @@ from pytest_sopbench._judge.calibrating import (
     drawn,
     judged_cases,
     read_labels,
-    write_calibrations,
     write_cases,
 )
-from pytest_sopbench._judge.judging import Judging
+from pytest_sopbench._judge.judge import OPTION
+from pytest_sopbench._judge.judging import Judging, write_calibrations
 from pytest_sopbench._judge.keeping import read_log
-from pytest_sopbench._judge.setting import OPTION
 from pytest_sopbench._loading.prices import NAME, LibraryPrices, has_library, read_price_file
 from pytest_sopbench._sessions.reading.saved import planned_records
 from pytest_sopbench._settings.readers import read_seconds
