@@ -14,8 +14,8 @@ from itertools import pairwise
 from statistics import median, quantiles
 from time import perf_counter
 
-from pytest_sopbench._replay.tape.exchange import Recording, Request, Response, Shaping
-from pytest_sopbench._replay.tape.run_tape import RunTape
+from pytest_sopbench._replay.exchange import Recording, Request, Response, Shaping
+from pytest_sopbench._replay.run_tape import RunTape
 
 SIZES = (10, 1_000, 10_000)
 TURNS = 4

@@ -22,9 +22,9 @@ import urllib3
 from botocore.awsrequest import AWSResponse
 from tables import Table, is_small
 
-from pytest_sopbench._replay.proxy.server import watching
-from pytest_sopbench._replay.tape.exchange import OutsideTape, Request, Response
-from pytest_sopbench._replay.tape.run_tape import on_tape, switched_on
+from pytest_sopbench._replay.exchange import OutsideTape, Request, Response
+from pytest_sopbench._replay.run_tape import on_tape, switched_on
+from pytest_sopbench._replay.seams.watching import watching
 
 CALLS, SMALL_CALLS, ROUNDS = 1_000, 100, 5
 LIMIT_MS = 0.2

@@ -13,9 +13,8 @@ from pytest_sopbench._judge.judging import calibration_path, read_calibrations
 from pytest_sopbench._judge.keeping import Judgements
 from pytest_sopbench._loading.files import read_toml
 from pytest_sopbench._loading.tables import read_table
-from pytest_sopbench._replay.cassettes.lines import TaskPlace, cassette_path
-from pytest_sopbench._replay.cassettes.store import Store
-from pytest_sopbench._replay.cassettes.survey import inspect
+from pytest_sopbench._replay.cassette_lines import TaskPlace, cassette_path
+from pytest_sopbench._replay.cassettes import Store, inspect
 from pytest_sopbench._sessions.file.event_logs import add_to_page, try_page, write_pages
 from pytest_sopbench.errors import SopbenchError
 

@@ -32,7 +32,7 @@ from pytest_sopbench._hooks.settings import marks
 from pytest_sopbench._loading import quarantine_file
 from pytest_sopbench._loading.finding import ENTRY_POINTS as DOMAINS
 from pytest_sopbench._loading.metadata import DocumentMetadata
-from pytest_sopbench._replay.cassettes import lines as cassette_lines
+from pytest_sopbench._replay import cassette_lines
 from pytest_sopbench._reports.pages import json_document
 from pytest_sopbench._reports.pages.formats import FORMATS
 from pytest_sopbench._running.agents.spec import GROUP as AGENTS

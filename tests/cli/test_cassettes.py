@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._replay.cassettes.lines import TaskPlace, cassette_path
-from pytest_sopbench._replay.cassettes.store import Store
-from pytest_sopbench._replay.tape.exchange import Recording, Request, Response, Shaping
-from pytest_sopbench._replay.tape.run_tape import RunTape
+from pytest_sopbench._replay.cassette_lines import TaskPlace, cassette_path
+from pytest_sopbench._replay.cassettes import Store
+from pytest_sopbench._replay.exchange import Recording, Request, Response, Shaping
+from pytest_sopbench._replay.run_tape import RunTape
 from tests.builders.commands import sopbench
 
 SYSTEM = "Follow the procedure. " * 40

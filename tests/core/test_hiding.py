@@ -27,7 +27,7 @@ from pytest_sopbench._core.hiding import (
     without_controls,
 )
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
-from pytest_sopbench._replay.cassettes.masking import credentials_in
+from pytest_sopbench._replay.masking import credentials_in
 
 HOSTILE = st.text(alphabet=":#[]vsoerror \t\n\r\x1b\x07\u2028\u00a0mA;0", max_size=60)
 COMMAND = re.compile(r"(?:\A|[\r\n])\s*::\S|##(?:\[|vso\[|teamcity\[)", re.IGNORECASE)

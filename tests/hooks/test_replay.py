@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import urllib3  # noqa: F401 - what a session inside of a test imports is imported once
 
-from pytest_sopbench._replay.cassettes.lines import checksum
+from pytest_sopbench._replay.cassette_lines import checksum
 from tests.builders.commands import SOPBENCH
 
 from .conftest import ReadSaved

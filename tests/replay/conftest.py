@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pytest_sopbench._replay.tape.exchange import Request, Response
+from pytest_sopbench._replay.exchange import Request, Response
 
 SOP = "\n".join(f"Step {n}: weigh the parcel, and write its weight down." for n in range(1, 200))
 TOOLS = [

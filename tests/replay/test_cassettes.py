@@ -18,7 +18,7 @@ from pytest_sopbench._core.hiding import secrets_of
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.values.patterns import linear_pattern
-from pytest_sopbench._replay.cassettes.lines import (
+from pytest_sopbench._replay.cassette_lines import (
     BodyWriter,
     Seal,
     TaskPlace,
@@ -30,10 +30,9 @@ from pytest_sopbench._replay.cassettes.lines import (
     seal_of,
     write_reply,
 )
-from pytest_sopbench._replay.cassettes.store import Store
-from pytest_sopbench._replay.cassettes.survey import survey
-from pytest_sopbench._replay.tape.exchange import Recording, Request, Response, Shaping, read_path
-from pytest_sopbench._replay.tape.run_tape import RunTape
+from pytest_sopbench._replay.cassettes import Store, survey
+from pytest_sopbench._replay.exchange import Recording, Request, Response, Shaping, read_path
+from pytest_sopbench._replay.run_tape import RunTape
 from pytest_sopbench.errors import CassetteError, MissingRecordingError
 
 from .conftest import SOP, conversation, reply, request

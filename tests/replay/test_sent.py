@@ -10,10 +10,9 @@ from urllib.parse import quote
 
 import pytest
 
-from pytest_sopbench._replay.cassettes.lines import TaskPlace
-from pytest_sopbench._replay.cassettes.store import Store
-from pytest_sopbench._replay.cassettes.survey import faults_of, inspect
-from pytest_sopbench._replay.tape.exchange import (
+from pytest_sopbench._replay.cassette_lines import TaskPlace
+from pytest_sopbench._replay.cassettes import Store, faults_of, inspect
+from pytest_sopbench._replay.exchange import (
     Headers,
     Parts,
     Recording,
@@ -23,7 +22,7 @@ from pytest_sopbench._replay.tape.exchange import (
     credentials_sent,
     is_secret,
 )
-from pytest_sopbench._replay.tape.run_tape import RunTape
+from pytest_sopbench._replay.run_tape import RunTape
 from pytest_sopbench.errors import CassetteError
 from tests.replay.conftest import request
 

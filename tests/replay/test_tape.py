@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.patterns import linear_pattern
-from pytest_sopbench._replay.tape.exchange import (
+from pytest_sopbench._replay.exchange import (
     BesideTape,
     OutsideTape,
     Recording,
@@ -29,8 +29,8 @@ from pytest_sopbench._replay.tape.exchange import (
     read_path,
     show_path,
 )
-from pytest_sopbench._replay.tape.miss import PATTERNS, advice_on
-from pytest_sopbench._replay.tape.run_tape import (
+from pytest_sopbench._replay.miss import PATTERNS, advice_on
+from pytest_sopbench._replay.run_tape import (
     Mode,
     RunTape,
     active,

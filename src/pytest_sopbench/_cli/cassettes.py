@@ -12,8 +12,8 @@ import click
 
 from pytest_sopbench._cli.app import FAILS, echo_json, project, refuse, say
 from pytest_sopbench._cli.found_domains import readable_domains
-from pytest_sopbench._replay.cassettes.survey import Inspection, Survey, faults_of, inspect, unused
-from pytest_sopbench._replay.tape.exchange import IGNORED, MASKED, read_path, show_path
+from pytest_sopbench._replay.cassettes import Inspection, Survey, faults_of, inspect, unused
+from pytest_sopbench._replay.exchange import IGNORED, MASKED, read_path, show_path
 from pytest_sopbench._reports.text import amount
 from pytest_sopbench._sessions.folder.pointer import followed, last_path
 from pytest_sopbench._sessions.header import read_session_options

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._replay.seams.installed import installed
-from pytest_sopbench._replay.tape.exchange import OutsideTape, Tape
-from pytest_sopbench._replay.tape.run_tape import on_tape, switched_on
+from pytest_sopbench._replay.exchange import OutsideTape, Tape
+from pytest_sopbench._replay.run_tape import on_tape, switched_on
+from pytest_sopbench._replay.seams.watching import watching
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -50,7 +50,7 @@ def outside() -> OutsideTape:
 @pytest.fixture
 def seams(outside: OutsideTape) -> Iterator[None]:
     """Traffic is seen."""
-    with installed(), switched_on(outside):
+    with watching(), switched_on(outside):
         yield
 
 

@@ -21,10 +21,11 @@ import pytest
 from replay_stub import MemoryTape, Provider
 from replay_stub.asking import library
 
-from pytest_sopbench._replay.proxy.server import Handler, Proxy, Watching, watching
+from pytest_sopbench._replay.exchange import OutsideTape, Request, Response
+from pytest_sopbench._replay.run_tape import on_tape, switched_on
 from pytest_sopbench._replay.seams import take
-from pytest_sopbench._replay.tape.exchange import OutsideTape, Request, Response
-from pytest_sopbench._replay.tape.run_tape import on_tape, switched_on
+from pytest_sopbench._replay.seams.proxy import Handler, Proxy
+from pytest_sopbench._replay.seams.watching import Watching, watching
 from pytest_sopbench.errors import MissingRecordingError
 
 CHILD = """

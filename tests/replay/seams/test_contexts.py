@@ -14,8 +14,8 @@ import pytest
 from replay_stub import MemoryTape, Provider
 from replay_stub.asking import aiohttp_json, converse, library, requests_json
 
-from pytest_sopbench._replay.tape.exchange import OutsideTape, Recording, Shaping
-from pytest_sopbench._replay.tape.run_tape import RunTape
+from pytest_sopbench._replay.exchange import OutsideTape, Recording, Shaping
+from pytest_sopbench._replay.run_tape import RunTape
 from pytest_sopbench.errors import MissingRecordingError
 
 IN_FLIGHT = 64

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from replay_stub import MemoryTape, Provider
 from replay_stub.asking import CLIENTS, Ask, library
 
-from pytest_sopbench._replay.proxy.forwarding import signed
-from pytest_sopbench._replay.seams.installed import SEAMS, Installation, installed
+from pytest_sopbench._replay.exchange import Request
+from pytest_sopbench._replay.seams.forwarding import signed
 from pytest_sopbench._replay.seams.take import Door, Seam, decoder
-from pytest_sopbench._replay.tape.exchange import Request
+from pytest_sopbench._replay.seams.watching import SEAMS, Installation, watching
 from pytest_sopbench.errors import CassetteError, MissingRecordingError
 
 PARTS = {
@@ -53,9 +53,9 @@ def test_all_that_was_patched_is_given_back(seam: Seam) -> None:
     before = [vars(door.owner)[door.name] for door in doors]
     path = list(sys.meta_path)
 
-    with installed():
+    with watching():
         during = [vars(door.owner)[door.name] for door in doors]
-        with installed():
+        with watching():
             within = [vars(door.owner)[door.name] for door in doors]
         after_inner = [vars(door.owner)[door.name] for door in doors]
 
@@ -72,7 +72,7 @@ def test_what_somebody_else_put_there_since_stays(monkeypatch: pytest.MonkeyPatc
     def theirs(self: Any, url: Any) -> Any:
         return before(self, url)
 
-    with installed():
+    with watching():
         monkeypatch.setattr(client, "_transport_for_url", theirs)
 
     assert theirs is client._transport_for_url
@@ -242,7 +242,7 @@ def test_without_botocore_nothing_is_signed(monkeypatch: pytest.MonkeyPatch) -> 
     def missing(name: str) -> Any:
         raise ImportError(name)
 
-    monkeypatch.setattr("pytest_sopbench._replay.proxy.forwarding.import_module", missing)
+    monkeypatch.setattr("pytest_sopbench._replay.seams.forwarding.import_module", missing)
 
     with pytest.raises(CassetteError, match="only be recorded where botocore is installed"):
         signed(asked(), ENVIRONMENT)

@@ -12,12 +12,12 @@ import pytest
 from replay_stub import MemoryTape, Provider
 from replay_stub.asking import bedrock, library, openai_chat
 
-from pytest_sopbench._replay.cassettes.lines import TaskPlace
-from pytest_sopbench._replay.cassettes.store import Store
-from pytest_sopbench._replay.seams.installed import installed
+from pytest_sopbench._replay.cassette_lines import TaskPlace
+from pytest_sopbench._replay.cassettes import Store
+from pytest_sopbench._replay.exchange import Recording, Request, Response
+from pytest_sopbench._replay.run_tape import RunTape
 from pytest_sopbench._replay.seams.take import is_for_credentials, leaving_out
-from pytest_sopbench._replay.tape.exchange import Recording, Request, Response
-from pytest_sopbench._replay.tape.run_tape import RunTape
+from pytest_sopbench._replay.seams.watching import watching
 from pytest_sopbench.errors import MissingRecordingError
 
 
@@ -218,7 +218,7 @@ def test_a_host_that_is_left_out_is_sent_to_in_any_mode(
 
 
 def test_a_host_may_be_left_out_with_the_seams(provider: Provider, taped: Any) -> None:
-    with taped(MemoryTape("only")), installed(left_out=["127.0.0.*"]):
+    with taped(MemoryTape("only")), watching(left_out=["127.0.0.*"]):
         reply = by_httpx(f"{provider.url}/echo")
 
     assert 200 == reply.status_code

@@ -13,8 +13,8 @@ import pytest
 from replay_stub import MemoryTape, Provider
 from replay_stub.asking import library
 
+from pytest_sopbench._replay.exchange import Response
 from pytest_sopbench._replay.seams.take import settle
-from pytest_sopbench._replay.tape.exchange import Response
 
 FIRST, SECOND, THIRD = (b"data: %b\n\n" % word for word in (b"first", b"second", b"third"))
 

@@ -33,13 +33,13 @@ from pytest_sopbench._core.model.trace import (
 from pytest_sopbench._hooks.replaying import OUTPUT
 from pytest_sopbench._hooks.session.domains import TaskRef
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._replay.cassettes.lines import TaskPlace
-from pytest_sopbench._replay.cassettes.store import Store
-from pytest_sopbench._replay.proxy.server import Watching, watching
+from pytest_sopbench._replay.cassette_lines import TaskPlace
+from pytest_sopbench._replay.cassettes import Store
+from pytest_sopbench._replay.exchange import BesideTape, OutsideTape, Recording, Shaping
+from pytest_sopbench._replay.miss import Miss
+from pytest_sopbench._replay.run_tape import Mode, RunTape, Taken, on_tape, switched_on
 from pytest_sopbench._replay.seams.take import beneath
-from pytest_sopbench._replay.tape.exchange import BesideTape, OutsideTape, Recording, Shaping
-from pytest_sopbench._replay.tape.miss import Miss
-from pytest_sopbench._replay.tape.run_tape import Mode, RunTape, Taken, on_tape, switched_on
+from pytest_sopbench._replay.seams.watching import Watching, watching
 from pytest_sopbench._running.tools.calls import replies_seen
 from pytest_sopbench._running.wire.request import model_urls_told
 from pytest_sopbench.errors import CassetteError

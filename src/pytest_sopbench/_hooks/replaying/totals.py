@@ -31,10 +31,9 @@ from pytest_sopbench._core.records.record import RunRecord, is_replayed
 from pytest_sopbench._hooks.replaying import OUTPUT, TAPES
 from pytest_sopbench._hooks.replaying.tapes import Tapes
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._replay.cassettes.lines import TaskPlace, cassette_path
-from pytest_sopbench._replay.cassettes.store import refuse_changed
-from pytest_sopbench._replay.cassettes.survey import Survey, TrialSurvey, survey
-from pytest_sopbench._replay.tape.exchange import host_lines, show_path
+from pytest_sopbench._replay.cassette_lines import TaskPlace, cassette_path
+from pytest_sopbench._replay.cassettes import Survey, TrialSurvey, refuse_changed, survey
+from pytest_sopbench._replay.exchange import host_lines, show_path
 from pytest_sopbench._reports.text import counted, money, one_line
 from pytest_sopbench._settings.readers import HOST, TEXT
 from pytest_sopbench.errors import CassetteError

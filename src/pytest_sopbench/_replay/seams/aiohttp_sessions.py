@@ -15,10 +15,10 @@ from functools import partial, wraps
 from importlib import import_module
 from typing import Any
 
+from pytest_sopbench._replay.exchange import Request, Response, Tape
 from pytest_sopbench._replay.seams import wire
 from pytest_sopbench._replay.seams.take import Door, Seam, Take, beneath, tape_for
 from pytest_sopbench._replay.seams.urllib3_pools import plain_headers
-from pytest_sopbench._replay.tape.exchange import Request, Response, Tape
 
 Handler = Callable[[Any], Awaitable[Any]]
 

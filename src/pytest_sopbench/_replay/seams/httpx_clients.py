@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cached_property, partial, wraps
 from typing import Any
 
+from pytest_sopbench._replay.exchange import Request, Response, Tape
+from pytest_sopbench._replay.run_tape import active
 from pytest_sopbench._replay.seams.take import Door, Seam, Take, beneath, tape_for
-from pytest_sopbench._replay.tape.exchange import Request, Response, Tape
-from pytest_sopbench._replay.tape.run_tape import active
 
 LEFT_EARLY = (
     "the recording ends here: the agent stopped reading this stream early when it was recorded"

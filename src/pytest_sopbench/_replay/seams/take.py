@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from pytest_sopbench._replay.tape.exchange import Request, Response, Tape
-from pytest_sopbench._replay.tape.run_tape import current_tape
+from pytest_sopbench._replay.exchange import Request, Response, Tape
+from pytest_sopbench._replay.run_tape import current_tape
 from pytest_sopbench.errors import CassetteError
 
 # One live exchange that is being recorded, while its chunks pass through to the agent.

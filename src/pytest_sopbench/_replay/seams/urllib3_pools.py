@@ -1,8 +1,8 @@
-"""urllib3, below requests and on its own.
+"""urllib3, below requests and on its own, and botocore, which reads its replies as urllib3 does.
 
-The door is `HTTPConnectionPool.urlopen`, by which pools, pool managers, proxies and requests send,
-public and the same in urllib3 1.26 and 2.x. What it repeats by itself, for `Retry` or a redirect of
-the pool, is its own affair: recorded is what came back in the end.
+The door of urllib3 is `HTTPConnectionPool.urlopen`, by which pools, pool managers, proxies and
+requests send, public and the same in urllib3 1.26 and 2.x. What it repeats by itself, for `Retry`
+or a redirect of the pool, is its own affair: recorded is what came back in the end.
 
 To see a reply as it comes in, we have urllib3 not read it within `urlopen`, and read it after that.
 """
@@ -17,10 +17,10 @@ from importlib import import_module
 from io import BytesIO
 from typing import Any, Final
 
+from pytest_sopbench._replay.exchange import Request, Response
 from pytest_sopbench._replay.seams import wire
 from pytest_sopbench._replay.seams.take import Door, Seam, Take, beneath, tape_for
 from pytest_sopbench._replay.seams.wire import tap
-from pytest_sopbench._replay.tape.exchange import Request, Response
 
 _HTTP_1_1: Final = 11
 _WITHOUT_BODY: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
@@ -149,3 +149,56 @@ def _absolute(pool: Any, url: str) -> str:
 
 
 URLLIB3 = Seam(module="urllib3.connectionpool", library="urllib3", doors=_doors)
+
+
+# botocore, below boto3: Bedrock with `converse`, `converse_stream`, `invoke_model`.
+#
+# The door is `URLLib3Session.send`, the same from botocore 1.31 to 1.44. It is above urllib3, which
+# would see the same requests: an exception that we raise there would be one more that botocore
+# repeats.
+
+
+def _doors_of_botocore(module: Any) -> tuple[Door, ...]:
+    return (Door(owner=module.URLLib3Session, name="send", through=_seen_by_botocore),)
+
+
+def _seen_by_botocore(original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def send(self: Any, request: Any) -> Any:
+        tape = tape_for(request.url)
+        if tape is None:
+            return original(self, request)
+        request.body, sent = read_body(request.body)
+        headers = plain_headers(request.headers)
+        asked = Request(method=request.method, url=request.url, headers=headers, body=sent)
+        answer = tape.answer(asked)
+        if answer is not None:
+            return _served_to_botocore(answer, request)
+        try:
+            with beneath():
+                live = original(self, request)
+        except BaseException as error:
+            tape.lost(asked, error)
+            raise
+        take = Take(tape, asked, status=live.status_code, headers=live.headers.items())
+        if request.stream_output:
+            tap(live.raw, take)
+        else:
+            take.add(live.content)
+            take.end()
+        return live
+
+    return send
+
+
+def _served_to_botocore(answer: Response, request: Any) -> Any:
+    raw = served(answer, method=request.method, url=request.url, preload=False, decode=False)
+    types = import_module("botocore.awsrequest")
+    response = types.AWSResponse(request.url, raw.status, raw.headers, raw)
+    if not request.stream_output:
+        # Read here, as botocore does, so that the reply can be asked for its content at any time.
+        _ = response.content
+    return response
+
+
+BOTOCORE = Seam(module="botocore.httpsession", library="botocore", doors=_doors_of_botocore)

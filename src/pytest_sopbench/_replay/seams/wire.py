@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
+from pytest_sopbench._replay.exchange import Response
 from pytest_sopbench._replay.seams.take import NOT_OF_DECODED, Take
-from pytest_sopbench._replay.tape.exchange import Response
 
 # The bytes of a live reply, seen where `http.client` reads them from its connection.
 #

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
-from pytest_sopbench._replay.tape.exchange import Request, Response
+from pytest_sopbench._replay.exchange import Request, Response
 from pytest_sopbench.errors import MissingRecordingError
 
 

@@ -1,4 +1,8 @@
-"""Recordings on disk."""
+"""The folder of recordings: texts that requests share, one cassette for each task, and a survey.
+
+A cassette is read when the runs of its task begin, and replaced when they end. `survey` looks at
+one without its exchanges, `faults_of` and `unused` at all of them.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +10,39 @@ import itertools
 import json
 import os
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from errno import EINVAL
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._replay.tape.exchange import Recorded, Recording, Shaping, redaction_of
-from pytest_sopbench.errors import CassetteError
-
-from .lines import (
+from pytest_sopbench._core.variants import task_of
+from pytest_sopbench._replay.cassette_lines import (
     CHANGED,
     SHARED,
+    VERSION,
     Cassette,
     Seal,
     TaskPlace,
     cassette_lines,
     cassette_path,
-    kept_headers,
+    cassettes_under,
     read_lines,
+    seal_of,
 )
-from .masking import Found, credentials_in, credentials_in_body, masked_reply
+from pytest_sopbench._replay.exchange import (
+    IGNORED,
+    MASKED,
+    Recording,
+    Shaping,
+    redaction_of,
+)
+from pytest_sopbench._replay.masking import Found, credentials_of, echoes, masked_recording
+from pytest_sopbench.errors import CassetteError
 
 # Files that appear whole or not at all.
 
@@ -235,7 +248,7 @@ class Store:
         path = self.path(place)
         recording = masked_recording(recording, self.shaping.mask)
         recording = masked_recording(recording, redaction_of(sent).value if sent else None)
-        found = [*dict.fromkeys((*credentials_of(recording), *_echoes(recording, sent)))]
+        found = [*dict.fromkeys((*credentials_of(recording), *echoes(recording, sent)))]
         if found:
             raise CassetteError(_told(found), hint=NAME_IT)
         try:
@@ -293,45 +306,6 @@ def _told(found: Sequence[Found]) -> str:
     return f"not recorded: {first.where} holds what looks like a {first.form}{more}"
 
 
-def masked_recording(
-    recording: Recording, mask: Callable[[JsonValue], JsonValue] | None
-) -> Recording:
-    """Return a recording whose replies are masked, as its requests are already."""
-    if mask is None:
-        return recording
-    exchanges = tuple(
-        Recorded(key=one.key, shape=one.shape, response=masked_reply(one.response, mask))
-        for one in recording.exchanges
-    )
-    return Recording(exchanges=exchanges, recorded=recording.recorded, usage=recording.usage)
-
-
-def _echoes(recording: Recording, sent: frozenset[str]) -> Iterator[Found]:
-    """Yield the requests that say to the model what they send as a credential.
-
-    There it cannot be masked: a request counts as it was sent.
-    """
-    redaction = redaction_of(sent)
-    for number, one in enumerate(recording.exchanges if sent else (), start=1):
-        said: dict[str, JsonValue] = {"path": one.shape.path, "query": dict(one.shape.query)}
-        for part, value in {**said, "body": one.shape.body}.items():
-            if redaction.value(value) != value:
-                yield Found(f"request {number}: {part}", "key that a header or a query sends")
-
-
-def credentials_of(recording: Recording) -> Iterator[Found]:
-    """Yield the known forms of credentials in what would be written."""
-    for number, one in enumerate(recording.exchanges, start=1):
-        request = f"request {number}"
-        shape = one.shape
-        yield from credentials_in(shape.path, f"{request}: path")
-        yield from credentials_in(dict(shape.query), f"{request}: query")
-        yield from credentials_in(shape.body, f"{request}: body")
-        headers = dict(kept_headers(one.response.headers))
-        yield from credentials_in(headers, f"reply {number}: headers")
-        yield from credentials_in_body(one.response.body, f"reply {number}: body")
-
-
 @contextmanager
 def _alone_in(folder: Path) -> Generator[None]:
     """Let no other process or thread replace a cassette of a folder: trials share a file."""
@@ -349,3 +323,215 @@ def _alone_in(folder: Path) -> Generator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+# What lies on disk, told by the lines about trials; exchanges are not read, but checksummed.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialSurvey:
+    """What is told of one recording; `tokens` is `None` if the run told none.
+
+    `keyed_by` is what its keys depend on beside its requests: see `Shaping.keyed_by`.
+    """
+
+    recorded: datetime
+    requests: int
+    models: tuple[str, ...]
+    tokens: int | None = None
+    cost_usd: float | None = None
+    seal: Seal
+    keyed_by: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What is told of one cassette."""
+
+    path: Path
+    place: TaskPlace
+    trials: Mapping[int, TrialSurvey]
+    size: int
+
+    @property
+    def seals(self) -> Mapping[int, Seal]:
+        """What the checksums of its recordings say."""
+        return {number: one.seal for number, one in self.trials.items()}
+
+
+def survey(path: Path) -> Survey:
+    """Look at a cassette.
+
+    Raises:
+        CassetteError: it cannot be read, or is not whole.
+    """
+    try:
+        content = read_file(path)
+        lines = content.splitlines()
+        head: dict[str, Any] = json.loads(lines[0]) if lines else {}
+        if head.get("cassette") != VERSION:
+            msg = f"not a cassette of version {VERSION}"
+            raise ValueError(msg)  # noqa: TRY301 - the path is added below
+        trials: dict[int, TrialSurvey] = {}
+        number = 1
+        while number < len(lines):
+            told: dict[str, Any] = json.loads(lines[number])
+            behind = number + 1 + max(0, int(told["requests"]))
+            seal = seal_of(told, lines[number + 1 : behind])
+            trials[int(told["trial"])] = _trial(told, seal)
+            number = behind
+        if number != len(lines) or not content.endswith(b"\n"):
+            msg = "the file ends before all requests that it announces"
+            raise ValueError(msg)  # noqa: TRY301 - as above
+        place = TaskPlace(str(head["agent"]), str(head["domain"]), str(head["task"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
+        msg = f"{path}: cannot be read: {fault}"
+        raise CassetteError(msg, hint=DAMAGED) from fault
+    return Survey(path=path, place=place, trials=trials, size=len(content))
+
+
+def _trial(told: Mapping[str, Any], seal: Seal) -> TrialSurvey:
+    usage: Mapping[str, Any] = told.get("usage", {})
+    tokens = [usage[name] for name in ("input_tokens", "output_tokens") if name in usage]
+    recorded = datetime.fromisoformat(told["recorded"])
+    if recorded.tzinfo is None:
+        msg = f"recorded {told['recorded']}: a time of no zone"
+        raise ValueError(msg)
+    return TrialSurvey(
+        recorded=recorded,
+        requests=int(told["requests"]),
+        models=tuple(map(str, told["models"])),
+        tokens=sum(tokens) if tokens else None,
+        cost_usd=usage.get("cost_usd"),
+        seal=seal,
+        keyed_by={name: told[name] for name in (IGNORED, MASKED) if name in told},
+    )
+
+
+# What is wrong with the cassettes on disk, and which of their files nothing uses.
+
+TasksOf: TypeAlias = "Mapping[str, Collection[str]]"
+"""The tasks of each domain that is found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspection:
+    """What lies there: cassettes that can be read, and what is wrong, file by file."""
+
+    surveys: tuple[Survey, ...]
+    problems: tuple[str, ...]
+
+
+def inspect(root: Path) -> Inspection:
+    """Look at every cassette, without its exchanges."""
+    surveys: list[Survey] = []
+    problems: list[str] = []
+    for path in cassettes_under(root):
+        try:
+            surveys.append(survey(path))
+        except CassetteError as error:
+            problems.append(error.message)
+    return Inspection(surveys=tuple(surveys), problems=tuple(problems))
+
+
+def faults_of(root: Path, found: Inspection, tasks: TasksOf) -> Iterator[str]:
+    """Yield what is wrong: unreadable, changed, of no task, with a credential, missing."""
+    yield from found.problems
+    store = Store(root)
+    for one in found.surveys:
+        yield from _faults(store, one, tasks)
+    yield from _missing(found, tasks)
+
+
+def _faults(store: Store, one: Survey, tasks: TasksOf) -> Iterator[str]:
+    if store.path(one.place) != one.path:
+        yield f"{one.path}: it is of {'/'.join(one.place)}, and lies in the place of another"
+        return
+    if _is_gone(one, tasks):
+        yield f"{one.path}: the domain has no task {one.place.task!r}; sopbench cassettes prune"
+    yield from _faults_of_trials(one)
+    try:
+        cassette = store.read(one.path)
+    except CassetteError as error:
+        yield error.message
+        return
+    for trial, recording in cassette.trials.items():
+        changed = [
+            number
+            for number, exchange in enumerate(recording.exchanges, start=1)
+            if exchange.key != exchange.shape.key
+        ]
+        # A checksum that does not fit says the same of the whole recording.
+        if changed and cassette.seals[trial] is not Seal.BROKEN:
+            yield f"{one.path}: trial {trial}, request {changed[0]}: changed since it was recorded"
+        for credential in dict.fromkeys(credentials_of(recording)):
+            where = f"{one.path}: trial {trial}, {credential.where}"
+            yield f"{where}: what looks like a {credential.form}"
+
+
+def _is_gone(one: Survey, tasks: TasksOf) -> bool:
+    """Tell whether a domain that is found has the task no more, nor the task of the variant."""
+    known = tasks.get(one.place.domain)
+    return (
+        known is not None and one.place.task not in known and task_of(one.place.task) not in known
+    )
+
+
+def _faults_of_trials(one: Survey) -> Iterator[str]:
+    for number, trial in one.trials.items():
+        if trial.seal is Seal.BROKEN:
+            yield f"{one.path}: trial {number}: {CHANGED}: {DAMAGED}"
+        if not trial.requests:
+            yield f"{one.path}: trial {number}: no request in it, so that a replay proves nothing"
+
+
+def _missing(found: Inspection, tasks: TasksOf) -> Iterator[str]:
+    there: dict[tuple[str, str], set[str]] = {}
+    for one in found.surveys:
+        there.setdefault((one.place.agent, one.place.domain), set()).add(one.place.task)
+    for (agent, domain), recorded in there.items():
+        lacking = [task for task in tasks.get(domain, ()) if task not in recorded]
+        if lacking:
+            more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+            yield f"{agent}, {domain}: no recording of {lacking[0]}{more}"
+
+
+def unused(root: Path, tasks: TasksOf) -> Iterator[Path]:
+    """Yield the files that no task uses: of tasks that are gone, and shared texts of no cassette.
+
+    What belongs to a domain that is not found is left alone, and so is what cannot be read, with
+    the texts beside it.
+    """
+    found = inspect(root)
+    gone = {one.path for one in found.surveys if _is_gone(one, tasks)}
+    yield from sorted(gone)
+    for folder in sorted(root.glob(f"*/*/{SHARED}")):
+        named = _named_in(folder.parent, gone)
+        if named is not None:
+            yield from (path for path in sorted(folder.glob("*.json")) if path.stem not in named)
+
+
+def _named_in(folder: Path, gone: Collection[Path]) -> set[str] | None:
+    """Return the texts that cassettes of a folder name; `None` if one cannot be read."""
+    named: set[str] = set()
+    for path in folder.glob("*.jsonl"):
+        if path in gone:
+            continue
+        try:
+            for line in read_file(path).splitlines():
+                _collect(json.loads(line), named)
+        except (OSError, ValueError, RecursionError):
+            return None
+    return named
+
+
+def _collect(value: JsonValue, named: set[str]) -> None:
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            if key == "$shared" and isinstance(one, str):
+                named.add(one)
+            else:
+                _collect(one, named)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for one in value:
+            _collect(one, named)

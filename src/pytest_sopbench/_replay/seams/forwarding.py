@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPErrorProcessor, build_opener
 from urllib.request import Request as Outgoing
 
-from pytest_sopbench._replay.tape.exchange import Headers, Request
+from pytest_sopbench._replay.exchange import Headers, Request
 from pytest_sopbench.errors import CassetteError
 
 # Requests to AWS signed anew.

@@ -10,8 +10,7 @@ from itertools import takewhile
 from typing import Final, TypeGuard, TypeVar
 
 from pytest_sopbench._core.values.json import JsonValue, same_json
-
-from .exchange import (
+from pytest_sopbench._replay.exchange import (
     Recorded,
     Recording,
     Shape,

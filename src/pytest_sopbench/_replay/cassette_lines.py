@@ -17,7 +17,7 @@ from pytest_sopbench._core.hiding import masked_forms
 from pytest_sopbench._core.model.task import MASK
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Usage
 from pytest_sopbench._core.values.json import JsonValue, same_json
-from pytest_sopbench._replay.tape.exchange import (
+from pytest_sopbench._replay.exchange import (
     IGNORED,
     MASKED,
     Headers,

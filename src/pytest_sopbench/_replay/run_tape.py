@@ -11,10 +11,18 @@ from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
+from pytest_sopbench._replay.exchange import (
+    Recorded,
+    Recording,
+    Request,
+    Response,
+    Shape,
+    Shaping,
+    Tape,
+    credentials_sent,
+)
+from pytest_sopbench._replay.miss import Miss, explain_miss
 from pytest_sopbench.errors import MissingRecordingError
-
-from .exchange import Recorded, Recording, Request, Response, Shape, Shaping, Tape, credentials_sent
-from .miss import Miss, explain_miss
 
 # The tape of the run in progress, found by its context; and the one for what is outside any run.
 #

@@ -15,7 +15,8 @@ from urllib.parse import unquote_plus
 
 from pytest_sopbench._core.hiding import FORMS, Form, compiled, is_hinted, is_random
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._replay.tape.exchange import Response, is_secret
+from pytest_sopbench._replay.cassette_lines import kept_headers
+from pytest_sopbench._replay.exchange import Recorded, Recording, Response, is_secret, redaction_of
 from pytest_sopbench.errors import CassetteError
 
 # Known forms of credentials: a recording in which one is left is not written.
@@ -214,3 +215,45 @@ def _json(body: bytes) -> JsonValue:
     except (ValueError, RecursionError):
         return None
     return value
+
+
+# Whole recordings.
+
+
+def masked_recording(
+    recording: Recording, mask: Callable[[JsonValue], JsonValue] | None
+) -> Recording:
+    """Return a recording whose replies are masked, as its requests are already."""
+    if mask is None:
+        return recording
+    exchanges = tuple(
+        Recorded(key=one.key, shape=one.shape, response=masked_reply(one.response, mask))
+        for one in recording.exchanges
+    )
+    return Recording(exchanges=exchanges, recorded=recording.recorded, usage=recording.usage)
+
+
+def echoes(recording: Recording, sent: frozenset[str]) -> Iterator[Found]:
+    """Yield the requests that say to the model what they send as a credential.
+
+    There it cannot be masked: a request counts as it was sent.
+    """
+    redaction = redaction_of(sent)
+    for number, one in enumerate(recording.exchanges if sent else (), start=1):
+        said: dict[str, JsonValue] = {"path": one.shape.path, "query": dict(one.shape.query)}
+        for part, value in {**said, "body": one.shape.body}.items():
+            if redaction.value(value) != value:
+                yield Found(f"request {number}: {part}", "key that a header or a query sends")
+
+
+def credentials_of(recording: Recording) -> Iterator[Found]:
+    """Yield the known forms of credentials in what would be written."""
+    for number, one in enumerate(recording.exchanges, start=1):
+        request = f"request {number}"
+        shape = one.shape
+        yield from credentials_in(shape.path, f"{request}: path")
+        yield from credentials_in(dict(shape.query), f"{request}: query")
+        yield from credentials_in(shape.body, f"{request}: body")
+        headers = dict(kept_headers(one.response.headers))
+        yield from credentials_in(headers, f"reply {number}: headers")
+        yield from credentials_in_body(one.response.body, f"reply {number}: body")

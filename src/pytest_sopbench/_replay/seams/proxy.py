@@ -1,42 +1,34 @@
-"""The proxy on loopback, for agents in other processes."""
+"""A proxy on loopback, for agents in another process or in another language."""
 
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import socket
-import subprocess
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Literal, Self, cast
 
-from pytest_sopbench._replay.proxy.forwarding import (
+from pytest_sopbench._replay.exchange import Headers, Request, Response, Tape
+from pytest_sopbench._replay.seams.forwarding import (
     OF_ONE_CONNECTION,
-    PROVIDERS,
     Reply,
     Send,
     redirected,
     send,
     upstreams,
 )
-from pytest_sopbench._replay.seams.installed import Installation, installed
 from pytest_sopbench._replay.seams.take import (
     NOT_OF_DECODED,
-    Door,
-    Patches,
     Take,
     is_left_out,
-    settle,
 )
-from pytest_sopbench._replay.tape.exchange import Headers, Request, Response, Tape
-from pytest_sopbench._replay.tape.run_tape import CURRENT, current_tape
 from pytest_sopbench.errors import CassetteError, MissingRecordingError
 
 # One connection of a child to the proxy.
@@ -440,114 +432,3 @@ class _Server(ThreadingHTTPServer):
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A child that goes away is no news."""
-
-
-# Children of a run that find the proxy, where other code of this process starts them.
-#
-# The environment of a process is one for all runs in flight, so nothing is ever set in it. Each
-# child gets an environment of its own when it is started, and that is where ours is put in: in
-# `subprocess.Popen`, by which `subprocess.run` and the subprocesses of asyncio start too. The
-# run is found by the context of the one who starts the child.
-
-_ENVIRONMENT: Final = 10
-"""The place of `env` among the positional arguments of `Popen`."""
-
-_LOCK = threading.RLock()
-_WATCHES: list[Watching] = []
-"""One at most. A global, as `subprocess` is."""
-
-
-class Watching:
-    """What is seen of the traffic of this process and of its children."""
-
-    def __init__(self, seams: Installation) -> None:
-        """Begin with no child."""
-        self._seams = seams
-        self._patches = Patches()
-        self._proxy = Proxy()
-        self.blocks = 0
-
-    @property
-    def moved(self) -> tuple[str, ...]:
-        """What stands in the way of seeing a library that is imported."""
-        return tuple(self._seams.moved)
-
-    def environment(self, environment: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Return an environment for a child of the run in this context.
-
-        By it a child is recorded that is started in another way than by `subprocess`: in a
-        terminal, by a job of another service.
-        """
-        own = dict(os.environ if environment is None else environment)
-        tape = _tape_of_child()
-        return own if tape is None else self._proxy.environment(tape, own)
-
-    def model_urls(self, tape: Tape) -> dict[str, str]:
-        """Return where an agent that runs already reaches each provider for the run of a tape.
-
-        What is not recorded goes to where the environment of this process leads.
-        """
-        own = self._proxy.environment(tape, os.environ)
-        return {provider.name: own[provider.variables[0]] for provider in PROVIDERS}
-
-    def end(self, tape: Tape) -> None:
-        """The run of a tape is over: streams left open are kept as such, and children refused."""
-        settle(tape)
-        self._proxy.forget(tape)
-
-    def open(self) -> None:
-        through = partial(_with_environment, self.environment)
-        self._patches.apply((Door(owner=subprocess.Popen, name="__init__", through=through),))
-
-    def close(self) -> None:
-        self._patches.undo()
-        self._proxy.close()
-
-
-@contextmanager
-def watching(left_out: Sequence[str] = ()) -> Generator[Watching]:
-    """See the traffic of this process and of the children of runs, for as long as a block lasts.
-
-    A block within another one changes nothing but the hosts that are left out.
-    """
-    with installed(left_out) as seams:
-        with _LOCK:
-            if not _WATCHES:
-                _WATCHES.append(Watching(seams))
-                _WATCHES[0].open()
-            watching = _WATCHES[0]
-            watching.blocks += 1
-        try:
-            yield watching
-        finally:
-            with _LOCK:
-                watching.blocks -= 1
-                if not watching.blocks:
-                    _WATCHES.remove(watching)
-                    watching.close()
-
-
-def _tape_of_child() -> Tape | None:
-    """Return the tape of the run; one of the outside for a thread that has lost its context."""
-    tape = CURRENT.get()
-    if tape is None and threading.current_thread() is not threading.main_thread():
-        return current_tape()
-    return tape
-
-
-def _with_environment(
-    environment_of: Callable[[Mapping[str, str] | None], dict[str, str]],
-    original: Callable[..., None],
-) -> Callable[..., None]:
-    @wraps(original)
-    def __init__(self: Any, *args: Any, **named: Any) -> None:  # noqa: N807 - it replaces one
-        if _tape_of_child() is None:
-            original(self, *args, **named)
-        elif len(args) > _ENVIRONMENT:
-            before, given, after = args[:_ENVIRONMENT], args[_ENVIRONMENT], args[_ENVIRONMENT + 1 :]
-            original(self, *before, environment_of(given), *after, **named)
-        else:
-            given = named.pop("env", None)
-            original(self, *args, env=environment_of(given), **named)
-
-    return __init__
