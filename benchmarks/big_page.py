@@ -20,7 +20,7 @@ from pytest_sopbench._core.model.trace import Mismatch, Problem, Trace, Usage
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
 from pytest_sopbench._core.trajectory.calls import ExpectedCall
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.reading.saved import grouped, summarized
+from pytest_sopbench._sessions.saved import grouped, summarized
 
 LABELS = ("Pay", "Refuse", "Ask again", "Send to a person")
 TRIALS = 3

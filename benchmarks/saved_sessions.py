@@ -25,9 +25,9 @@ from tables import Table, is_small
 from pytest_sopbench._core.model.trace import Mismatch, Usage
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.file.writer import store_session
 from pytest_sopbench._sessions.header import DomainHeader, SessionHeader
-from pytest_sopbench._sessions.reading.saved import summarized
+from pytest_sopbench._sessions.saved import summarized
+from pytest_sopbench._sessions.writer import store_session
 
 LONG, MANY = 3_000, 100_000
 SMALL = 20

@@ -17,8 +17,8 @@ from pytest_sopbench._core.demands import DemandKind, RuleState
 from pytest_sopbench._core.records.reconstruct import CUT
 from pytest_sopbench._core.records.record import CallRecord, to_line
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.header import GitState, SessionHeader
+from pytest_sopbench._sessions.writer import SessionWriter
 from tests.builders.commands import sopbench
 from tests.builders.refunds import write_refunds
 

@@ -15,7 +15,7 @@ from pytest_sopbench._loading.files import read_toml
 from pytest_sopbench._loading.tables import read_table
 from pytest_sopbench._replay.cassette_lines import TaskPlace, cassette_path
 from pytest_sopbench._replay.cassettes import Store, inspect
-from pytest_sopbench._sessions.file.event_logs import add_to_page, try_page, write_pages
+from pytest_sopbench._sessions.event_logs import add_to_page, try_page, write_pages
 from pytest_sopbench.errors import SopbenchError
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")

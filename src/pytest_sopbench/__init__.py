@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     )
     from pytest_sopbench._core.trajectory.calls import Call, ExpectedCall, Trajectory
     from pytest_sopbench._hooks.runs.shown import Run
+    from pytest_sopbench._sessions.reader import load_session
+    from pytest_sopbench._sessions.saved import SavedSession
 
     from ._core.domain import Domain
     from ._core.gates.decide import SessionPage
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
     from ._core.trajectory.match import TrajectoryMatch, match_trajectory
     from ._core.verdict import Outcome, Verdict
     from ._running.tools.toolbox import Tools
-    from ._sessions.reading.reader import load_session
-    from ._sessions.reading.saved import SavedSession
     from .errors import SopbenchError, ToolError, Unavailable
 
 __all__ = [
@@ -87,7 +87,7 @@ _HOMES = {
     "Run": "_hooks.runs.shown",
     "RunKey": "_core.model.task",
     "RunRecord": "_core.records.record",
-    "SavedSession": "_sessions.reading.saved",
+    "SavedSession": "_sessions.saved",
     "SessionPage": "_core.gates.decide",
     "SopbenchError": "errors",
     "Step": "_core.steps",
@@ -101,7 +101,7 @@ _HOMES = {
     "TrajectoryMatch": "_core.trajectory.match",
     "Unavailable": "errors",
     "Verdict": "_core.verdict",
-    "load_session": "_sessions.reading.reader",
+    "load_session": "_sessions.reader",
     "match_trajectory": "_core.trajectory.match",
     "split_sop": "_core.steps",
 }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pytest_sopbench._core.records.record import CallRecord, to_line
 from pytest_sopbench._sessions.commands.resume import read_resumable
-from pytest_sopbench._sessions.file.writer import SessionWriter
-from pytest_sopbench._sessions.folder.pointer import followed
+from pytest_sopbench._sessions.folder import followed
 from pytest_sopbench._sessions.header import DomainHeader, SessionHeader
 from pytest_sopbench._sessions.lines import bare, is_sealed, sealed, seed_of
-from pytest_sopbench._sessions.reading.saved import planned_records
+from pytest_sopbench._sessions.saved import planned_records
+from pytest_sopbench._sessions.writer import SessionWriter
 
 __all__ = [
     "CallRecord",

@@ -18,7 +18,7 @@ from campaign.victims import KILLED, TASKS, arguments, truth
 from pytest_sopbench import Outcome, SavedSession
 from pytest_sopbench._core.gates.conditions import GateSpec, GateState
 from pytest_sopbench._sessions.commands.gate import ask_gates
-from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench._sessions.reader import read_session
 from pytest_sopbench.errors import SessionFileError
 
 

@@ -73,7 +73,7 @@ def begin():
     import sys
 
     from pytest_sopbench._sessions.journal import Journal
-    from pytest_sopbench._sessions.file.writer import SessionWriter
+    from pytest_sopbench._sessions.writer import SessionWriter
 
     SessionWriter.append = around(SessionWriter.append, lambda args: args[0])
     Journal.end = around(Journal.end, lambda args: args[1])

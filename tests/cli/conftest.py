@@ -12,14 +12,14 @@ from click.testing import Result
 from pytest_sopbench import Domain, Mismatch, Outcome, RunRecord
 from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
 from pytest_sopbench._sessions.header import (
     DomainHeader,
     SessionHeader,
     planned_trials,
     read_session_options,
 )
-from pytest_sopbench._sessions.reading.saved import summarized
+from pytest_sopbench._sessions.saved import summarized
+from pytest_sopbench._sessions.writer import sealed_session, summary_to_line
 from tests.builders import commands
 from tests.builders.refunds import write_refunds
 

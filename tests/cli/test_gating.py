@@ -13,8 +13,8 @@ from click.testing import Result
 from pytest_sopbench import Outcome, RunKey
 from pytest_sopbench._core.contract import RuleResult, Severity
 from pytest_sopbench._core.demands import DemandKind, RuleState
-from pytest_sopbench._sessions.file.writer import start_to_line
 from pytest_sopbench._sessions.lines import sealed, seed_of
+from pytest_sopbench._sessions.writer import start_to_line
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

@@ -12,10 +12,10 @@ from click.testing import Result
 from pytest_sopbench import Domain
 from pytest_sopbench._core.model.task import share_of
 from pytest_sopbench._core.records.record import to_line
-from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
 from pytest_sopbench._sessions.header import DomainHeader, GitState, PlannedTasks
-from pytest_sopbench._sessions.reading.reader import read_session
-from pytest_sopbench._sessions.reading.saved import summarized
+from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.saved import summarized
+from pytest_sopbench._sessions.writer import sealed_session, summary_to_line
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

@@ -12,7 +12,6 @@ from click.testing import Result
 
 from pytest_sopbench import Domain
 from pytest_sopbench._core.model.task import share_of
-from pytest_sopbench._sessions.file.writer import slim_header
 from pytest_sopbench._sessions.header import (
     DomainHeader,
     SessionHeader,
@@ -20,6 +19,7 @@ from pytest_sopbench._sessions.header import (
     header_to_line,
 )
 from pytest_sopbench._sessions.lines import bare
+from pytest_sopbench._sessions.writer import slim_header
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

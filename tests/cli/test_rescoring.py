@@ -19,10 +19,10 @@ from pytest_sopbench._core.model.trace import Ending, Problem, Returned, Returne
 from pytest_sopbench._core.records.event_log import event_log
 from pytest_sopbench._core.records.record import record_of
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
-from pytest_sopbench._sessions.file.writer import sealed_session
 from pytest_sopbench._sessions.header import header_from_json
 from pytest_sopbench._sessions.lines import bare
-from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.writer import sealed_session
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

@@ -18,7 +18,7 @@ from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.trace import Ending
 from pytest_sopbench._core.records.event_log import event_log
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
-from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
+from pytest_sopbench._sessions.event_logs import trace_name, traces_folder
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

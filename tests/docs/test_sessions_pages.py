@@ -13,10 +13,10 @@ import pytest
 
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.quarantine_file import KEYS, check_tasks, read_tasks_file
-from pytest_sopbench._sessions.file.writer import sealed_session
 from pytest_sopbench._sessions.header import header_from_json
 from pytest_sopbench._sessions.lines import bare
-from pytest_sopbench._sessions.reading.saved import BEHIND, columns_before
+from pytest_sopbench._sessions.saved import BEHIND, columns_before
+from pytest_sopbench._sessions.writer import sealed_session
 from pytest_sopbench._settings.project_file import FILES
 from pytest_sopbench.cli import main
 from tests.builders.commands import sopbench

@@ -20,7 +20,7 @@ from pytest_sopbench._drafting import stages
 from pytest_sopbench._drafting.reviewing import rows_to_read
 from pytest_sopbench._loading.evidence import read_review
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._sessions.file.atomic import replace_file
+from pytest_sopbench._sessions.atomic import replace_file
 
 Drafts = Callable[..., Result]
 

@@ -60,7 +60,7 @@ def told(function):
 
 if at:
     from pytest_sopbench._sessions.journal import Journal
-    from pytest_sopbench._sessions.file.writer import SessionWriter
+    from pytest_sopbench._sessions.writer import SessionWriter
 
     SessionWriter.append = told(SessionWriter.append)
     Journal._write = told(Journal._write)

@@ -14,23 +14,23 @@ from hypothesis import strategies as st
 
 from pytest_sopbench import Outcome, RunKey, RunRecord
 from pytest_sopbench._core.records.record import to_line
-from pytest_sopbench._sessions.file.atomic import (
+from pytest_sopbench._sessions.atomic import (
     add_file,
     copy_file,
     replace_file,
     replace_path,
     try_writing,
 )
-from pytest_sopbench._sessions.file.event_logs import (
+from pytest_sopbench._sessions.event_logs import (
     TraceFolder,
     add_to_page,
     trace_name,
     traces_folder,
     write_pages,
 )
-from pytest_sopbench._sessions.file.writer import SessionWriter, start_from_json, start_to_line
 from pytest_sopbench._sessions.header import SessionHeader
-from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.writer import SessionWriter, start_from_json, start_to_line
 from pytest_sopbench.errors import SessionFileError, SopbenchError
 
 Writing = Callable[[Path], AbstractContextManager[BinaryIO]]

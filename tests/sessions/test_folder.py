@@ -17,9 +17,11 @@ import pytest
 from pytest_sopbench import Outcome, RunRecord
 from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._sessions.commands.resume import merge_journal_into_session, read_resumable
-from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
-from pytest_sopbench._sessions.file.writer import SessionWriter
-from pytest_sopbench._sessions.folder.mark import (
+from pytest_sopbench._sessions.event_logs import trace_name, traces_folder
+from pytest_sopbench._sessions.folder import session_path
+from pytest_sopbench._sessions.header import SessionHeader, SessionOptions
+from pytest_sopbench._sessions.journal import Journal, claim_journals, journal_path, journals_folder
+from pytest_sopbench._sessions.mark import (
     UNKNOWN,
     Mark,
     claim,
@@ -28,10 +30,8 @@ from pytest_sopbench._sessions.folder.mark import (
     owner_of,
     refuse_running,
 )
-from pytest_sopbench._sessions.folder.paths import session_path
-from pytest_sopbench._sessions.header import SessionHeader, SessionOptions
-from pytest_sopbench._sessions.journal import Journal, claim_journals, journal_path, journals_folder
-from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.writer import SessionWriter
 from pytest_sopbench.errors import SessionFileError
 
 FOLDER = Path("kept")
@@ -89,7 +89,7 @@ def test_a_path_that_can_be_of_no_file_is_refused(value: str) -> None:
 HOLD = """
 import os, sys
 from pathlib import Path
-from pytest_sopbench._sessions.folder.mark import Mark
+from pytest_sopbench._sessions.mark import Mark
 mark = Mark(Path(sys.argv[1]))
 {more}
 print("marked", flush=True)
@@ -204,7 +204,7 @@ def test_two_that_look_at_once_do_not_see_each_other(
         seen.append(is_running(path))
         return UNKNOWN
 
-    monkeypatch.setattr("pytest_sopbench._sessions.folder.mark.owner_of", look)
+    monkeypatch.setattr("pytest_sopbench._sessions.mark.owner_of", look)
 
     assert not is_running(session)
     assert [False] == seen

@@ -27,20 +27,20 @@ from pytest_sopbench._core.model.task import TaskName, shard_number, share_of
 from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._sessions.commands.gate import ask_gates
 from pytest_sopbench._sessions.commands.merge import merge_shards
-from pytest_sopbench._sessions.file.writer import (
-    sealed_session,
-    start_to_line,
-    store_session,
-    summary_to_line,
-)
 from pytest_sopbench._sessions.header import (
     DomainHeader,
     SessionHeader,
     SessionOptions,
     planned_tasks,
 )
-from pytest_sopbench._sessions.reading.reader import read_session
-from pytest_sopbench._sessions.reading.saved import summarized
+from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.saved import summarized
+from pytest_sopbench._sessions.writer import (
+    sealed_session,
+    start_to_line,
+    store_session,
+    summary_to_line,
+)
 from pytest_sopbench.errors import SessionFileError
 
 DOMAINS = ("claims", "refunds")

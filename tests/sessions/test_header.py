@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from pytest_sopbench import Outcome, RunKey, RunRecord, SavedSession
 from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._sessions.commands import resume as learned_options
-from pytest_sopbench._sessions.file.writer import sealed_session
 from pytest_sopbench._sessions.header import (
     DomainHeader,
     PlannedTasks,
@@ -26,8 +25,9 @@ from pytest_sopbench._sessions.header import (
     planned_trials,
     read_session_options,
 )
-from pytest_sopbench._sessions.reading.reader import read_session
-from pytest_sopbench._sessions.reading.saved import planned_records
+from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.saved import planned_records
+from pytest_sopbench._sessions.writer import sealed_session
 from pytest_sopbench._settings.readers import Shard
 from pytest_sopbench.errors import SessionFileError
 from tests.builders.runs import run

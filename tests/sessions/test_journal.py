@@ -14,7 +14,7 @@ import pytest
 from pytest_sopbench import Outcome, RunKey, RunRecord, Trace
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind
 from pytest_sopbench._core.records.record import to_line
-from pytest_sopbench._sessions.file import writer
+from pytest_sopbench._sessions import writer
 from pytest_sopbench._sessions.journal import (
     DeadWorkerRuns,
     Journal,

@@ -11,13 +11,6 @@ from hypothesis import strategies as st
 from pytest_sopbench import Outcome, RunKey, RunRecord
 from pytest_sopbench._core.model.task import Share
 from pytest_sopbench._core.records.record import CallRecord
-from pytest_sopbench._sessions.file.writer import (
-    slim_from_json,
-    slim_to_line,
-    slimmed,
-    start_from_json,
-    start_to_line,
-)
 from pytest_sopbench._sessions.header import (
     DomainHeader,
     GitState,
@@ -26,6 +19,13 @@ from pytest_sopbench._sessions.header import (
     SessionOptions,
     header_from_json,
     header_to_line,
+)
+from pytest_sopbench._sessions.writer import (
+    slim_from_json,
+    slim_to_line,
+    slimmed,
+    start_from_json,
+    start_to_line,
 )
 
 TEXT = st.text(max_size=6)

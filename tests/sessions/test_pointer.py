@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._sessions.file.writer import SessionWriter
-from pytest_sopbench._sessions.folder.mark import Mark, mark_path
-from pytest_sopbench._sessions.folder.paths import is_own_name, with_time
-from pytest_sopbench._sessions.folder.pointer import (
+from pytest_sopbench._sessions.folder import (
     LastSession,
     Withdrawal,
     followed,
+    is_own_name,
     last_path,
     marked_unended,
     not_ended,
@@ -26,10 +24,13 @@ from pytest_sopbench._sessions.folder.pointer import (
     resumable_since_last,
     running_since_last,
     unended_since_last,
+    with_time,
     withdrawn_by,
 )
 from pytest_sopbench._sessions.header import SessionHeader
-from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench._sessions.mark import Mark, mark_path
+from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.writer import SessionWriter
 
 HEADER: dict[str, Any] = {
     "type": "header",

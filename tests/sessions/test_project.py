@@ -9,8 +9,8 @@ import pytest
 
 from pytest_sopbench import Outcome, RunRecord, load_session
 from pytest_sopbench._core.records.record import to_line
-from pytest_sopbench._sessions.file.writer import sealed_session
 from pytest_sopbench._sessions.header import SessionHeader
+from pytest_sopbench._sessions.writer import sealed_session
 from pytest_sopbench._settings import project_file
 from pytest_sopbench._settings.project_file import FILES, read_project
 from pytest_sopbench._settings.table import SPECS

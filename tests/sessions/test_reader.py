@@ -17,14 +17,13 @@ from pytest_sopbench._core.gates.conditions import LOST, GateSpec, GateState
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import summary_to_json
 from pytest_sopbench._core.records.record import from_line, to_line
-from pytest_sopbench._sessions.commands.compare import compare_saved
-from pytest_sopbench._sessions.commands.gate import ask_gates
+from pytest_sopbench._sessions.commands.gate import ask_gates, compare_saved
 from pytest_sopbench._sessions.commands.resume import read_resumable
-from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
 from pytest_sopbench._sessions.header import DomainHeader, SessionHeader, header_to_line
 from pytest_sopbench._sessions.lines import bare, sealed, seed_of
-from pytest_sopbench._sessions.reading.reader import read_session, write_baseline
-from pytest_sopbench._sessions.reading.saved import planned_records, summaries_of, summarized
+from pytest_sopbench._sessions.reader import read_session, write_baseline
+from pytest_sopbench._sessions.saved import planned_records, summaries_of, summarized
+from pytest_sopbench._sessions.writer import sealed_session, summary_to_line
 from pytest_sopbench.errors import SessionFileError
 
 

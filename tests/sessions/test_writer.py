@@ -23,12 +23,12 @@ from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._sessions import writer as module
 from pytest_sopbench._sessions.commands.page import row_places
-from pytest_sopbench._sessions.file import writer as module
-from pytest_sopbench._sessions.file.writer import SessionWriter, sealed_session
 from pytest_sopbench._sessions.header import SessionHeader, header_to_line
 from pytest_sopbench._sessions.lines import bare, check_shape, sealed, seed_of
-from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.writer import SessionWriter, sealed_session
 from pytest_sopbench.cli import main
 from pytest_sopbench.errors import SessionFileError
 
@@ -362,7 +362,7 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._sessions.lines import sealed
 from pytest_sopbench._sessions.header import SessionHeader
-from pytest_sopbench._sessions.file.writer import SessionWriter
+from pytest_sopbench._sessions.writer import SessionWriter
 header = SessionHeader(plugin="", agent="", started="", judging="")
 writer = SessionWriter(Path({str(tmp_path / "s.jsonl")!r}), header)
 for number in range(5):

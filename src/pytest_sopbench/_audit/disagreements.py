@@ -12,7 +12,7 @@ from typing import Any, Final
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._audit.rules.labels import disagreement
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._sessions.file.atomic import replace_file
+from pytest_sopbench._sessions.atomic import replace_file
 from pytest_sopbench.errors import LoadingError
 
 COLUMN: Final = "known_disagreement"

@@ -17,7 +17,7 @@ from pytest_sopbench._audit.reading import content_hash
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._reports.text import WIDTH, cut, heading, one_line
-from pytest_sopbench._sessions.file.atomic import replace_file
+from pytest_sopbench._sessions.atomic import replace_file
 
 # Audits for programs: a list of objects.
 

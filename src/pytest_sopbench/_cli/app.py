@@ -15,10 +15,9 @@ from pytest_sopbench._core.hiding import harmless, secrets_of
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
 from pytest_sopbench._reports.text import json_text
-from pytest_sopbench._sessions.folder.paths import LAST, session_path, with_time
-from pytest_sopbench._sessions.folder.pointer import not_ended
-from pytest_sopbench._sessions.reading.reader import read_session
-from pytest_sopbench._sessions.reading.saved import SavedSession
+from pytest_sopbench._sessions.folder import LAST, not_ended, session_path, with_time
+from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.saved import SavedSession
 from pytest_sopbench._settings.extensions import load_metrics
 from pytest_sopbench._settings.project_file import Project, read_project
 from pytest_sopbench._settings.readers import ENV, held_by_variables, passwords_of

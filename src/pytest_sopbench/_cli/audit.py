@@ -45,7 +45,7 @@ from pytest_sopbench._cli.app import (
 )
 from pytest_sopbench._cli.found_domains import domain_folders, readable_domains
 from pytest_sopbench._core.hiding import masking
-from pytest_sopbench._sessions.file.event_logs import write_pages
+from pytest_sopbench._sessions.event_logs import write_pages
 from pytest_sopbench.errors import SopbenchError
 
 

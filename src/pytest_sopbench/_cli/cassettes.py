@@ -15,7 +15,7 @@ from pytest_sopbench._cli.found_domains import readable_domains
 from pytest_sopbench._replay.cassettes import Inspection, Survey, faults_of, inspect, unused
 from pytest_sopbench._replay.exchange import IGNORED, MASKED, read_path, show_path
 from pytest_sopbench._reports.text import amount
-from pytest_sopbench._sessions.folder.pointer import followed, last_path
+from pytest_sopbench._sessions.folder import followed, last_path
 from pytest_sopbench._sessions.header import read_session_options
 from pytest_sopbench._settings.readers import read_ignored
 from pytest_sopbench._settings.table import CASSETTES

@@ -47,13 +47,13 @@ from pytest_sopbench._reports.terminal.comparison import (
     session_comparison_lines,
     session_table_lines,
 )
-from pytest_sopbench._sessions.commands.compare import (
+from pytest_sopbench._sessions.commands.gate import (
     agents_left_out,
+    ask_gates,
     compare_saved,
     domains_left_out,
 )
-from pytest_sopbench._sessions.commands.gate import ask_gates
-from pytest_sopbench._sessions.reading.saved import SavedSession, planned_records, summaries_of
+from pytest_sopbench._sessions.saved import SavedSession, planned_records, summaries_of
 from pytest_sopbench._settings.table import TASKS_FILE
 
 _PAIR = 2

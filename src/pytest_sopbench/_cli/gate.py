@@ -35,11 +35,9 @@ from pytest_sopbench._core.gates.conditions import (
 )
 from pytest_sopbench._core.gates.decide import Decision
 from pytest_sopbench._reports.terminal.gate import gate_lines, not_evaluated_lines
-from pytest_sopbench._sessions.commands.compare import compare_saved
-from pytest_sopbench._sessions.commands.gate import ask_gates
-from pytest_sopbench._sessions.folder.paths import with_time
-from pytest_sopbench._sessions.folder.pointer import not_ended
-from pytest_sopbench._sessions.reading.saved import SavedSession, recorded_gates
+from pytest_sopbench._sessions.commands.gate import ask_gates, compare_saved
+from pytest_sopbench._sessions.folder import not_ended, with_time
+from pytest_sopbench._sessions.saved import SavedSession, recorded_gates
 
 gate_option = click.option(
     "--gate",

@@ -38,7 +38,7 @@ from pytest_sopbench._judge.judge import OPTION
 from pytest_sopbench._judge.judging import Judging, write_calibrations
 from pytest_sopbench._judge.keeping import read_log
 from pytest_sopbench._loading.prices import NAME, LibraryPrices, has_library, read_price_file
-from pytest_sopbench._sessions.reading.saved import planned_records
+from pytest_sopbench._sessions.saved import planned_records
 from pytest_sopbench._settings.readers import read_seconds
 from pytest_sopbench._settings.table import JUDGEMENTS
 

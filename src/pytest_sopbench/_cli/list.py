@@ -32,7 +32,7 @@ from pytest_sopbench._loading.finding import find_domains, load_catalogue
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.steps_file import FILE_NAME, read_steps
 from pytest_sopbench._reports.lists import listing_lines, step_lines
-from pytest_sopbench._sessions.file.event_logs import write_pages
+from pytest_sopbench._sessions.event_logs import write_pages
 from pytest_sopbench.errors import SopbenchError
 
 _PROPOSAL: Final = "steps.proposed.json"

@@ -26,11 +26,10 @@ from pytest_sopbench._core.hiding import current_mask
 from pytest_sopbench._reports.html.needs import NAME, missing_for
 from pytest_sopbench._reports.pages.annotations import annotation_line, annotations_of
 from pytest_sopbench._reports.pages.formats import FORMATS, format_names, rendered
-from pytest_sopbench._sessions.commands.compare import compare_saved
-from pytest_sopbench._sessions.commands.gate import ask_gates, decide_entries
+from pytest_sopbench._sessions.commands.gate import ask_gates, compare_saved, decide_entries
 from pytest_sopbench._sessions.commands.page import SavedSources, row_places, session_page
-from pytest_sopbench._sessions.file.event_logs import write_pages
-from pytest_sopbench._sessions.reading.saved import SavedSession, recorded_gates, shard_of
+from pytest_sopbench._sessions.event_logs import write_pages
+from pytest_sopbench._sessions.saved import SavedSession, recorded_gates, shard_of
 from pytest_sopbench._settings.readers import (
     ANNOTATIONS,
     GITHUB,

@@ -39,9 +39,9 @@ from pytest_sopbench._running.comparing import (
 )
 from pytest_sopbench._running.tools.policy_states import with_policy
 from pytest_sopbench._sessions.commands.rescore import rescore_session, scoring_of
-from pytest_sopbench._sessions.file.writer import store_session
 from pytest_sopbench._sessions.header import DomainHeader
-from pytest_sopbench._sessions.reading.saved import summaries_of
+from pytest_sopbench._sessions.saved import summaries_of
+from pytest_sopbench._sessions.writer import store_session
 from pytest_sopbench.errors import ComparerError
 
 

@@ -19,11 +19,11 @@ from pytest_sopbench._core.trajectory.snapshot import read_rules
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.notices import approval_lines, unplaced_lines
 from pytest_sopbench._sessions.commands.merge import merge_shards
-from pytest_sopbench._sessions.file.writer import store_session
-from pytest_sopbench._sessions.folder.paths import file_path
-from pytest_sopbench._sessions.reading.reader import write_baseline
-from pytest_sopbench._sessions.reading.saved import SavedSession
+from pytest_sopbench._sessions.folder import file_path
+from pytest_sopbench._sessions.reader import write_baseline
+from pytest_sopbench._sessions.saved import SavedSession
 from pytest_sopbench._sessions.snapshots import Approver, Reason, SnapshotFolder
+from pytest_sopbench._sessions.writer import store_session
 from pytest_sopbench._settings.table import SNAPSHOTS
 from pytest_sopbench.errors import SopbenchError
 

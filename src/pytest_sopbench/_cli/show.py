@@ -44,8 +44,8 @@ from pytest_sopbench._reports.notices import explained
 from pytest_sopbench._reports.terminal.misses import LIMIT
 from pytest_sopbench._reports.text import WIDTH, measured_text, one_line, packed, shell_word
 from pytest_sopbench._reports.whole_run import Page, WholeRun, run_lines
-from pytest_sopbench._sessions.file.event_logs import kept_log
-from pytest_sopbench._sessions.reading.saved import SavedSession, planned_records, summaries_of
+from pytest_sopbench._sessions.event_logs import kept_log
+from pytest_sopbench._sessions.saved import SavedSession, planned_records, summaries_of
 
 
 @click.command()

@@ -17,7 +17,7 @@ from pytest_sopbench._core.model.usage import Prices, add_usage, read_usage
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._judge.asking import digest, fence_name, fenced
-from pytest_sopbench._sessions.file.atomic import replace_file
+from pytest_sopbench._sessions.atomic import replace_file
 from pytest_sopbench.agents.clients import Named, make_client, server_of
 from pytest_sopbench.agents.conversation import (
     Message,

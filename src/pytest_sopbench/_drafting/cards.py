@@ -30,7 +30,7 @@ from pytest_sopbench._drafting.shape import ID, Row
 from pytest_sopbench._judge.asking import digest
 from pytest_sopbench._running.agents.caller import output_fields
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
-from pytest_sopbench._sessions.file.atomic import replace_file
+from pytest_sopbench._sessions.atomic import replace_file
 from pytest_sopbench.agents.model_agent import FunctionCalling
 from pytest_sopbench.errors import LoadingError, ToolError, TurnLimitError
 

@@ -53,7 +53,7 @@ from pytest_sopbench._drafting.shape import ID, KEY, Row
 from pytest_sopbench._drafting.worlds import Worlds, content_of, key_of
 from pytest_sopbench._loading.evidence import DRAFTING
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._sessions.file.atomic import replace_file
+from pytest_sopbench._sessions.atomic import replace_file
 from pytest_sopbench.errors import SopbenchError
 
 _NEAR: Final = 6

@@ -32,7 +32,7 @@ from pytest_sopbench._loading.evidence import (
     read_review,
     review_text,
 )
-from pytest_sopbench._sessions.file.atomic import replace_file
+from pytest_sopbench._sessions.atomic import replace_file
 
 _OF_ROWS: Final = ("data.csv", "expected_calls.jsonl")
 """The files that grow with the rows."""

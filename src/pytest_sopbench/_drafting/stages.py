@@ -46,7 +46,7 @@ from pytest_sopbench._drafting.policies import Ran, Texts, checked_policy, run_p
 from pytest_sopbench._drafting.shape import Shape, read_shape
 from pytest_sopbench._loading.evidence import DRAFTING
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._sessions.file.atomic import replace_file
+from pytest_sopbench._sessions.atomic import replace_file
 from pytest_sopbench.agents.conversation import as_object
 from pytest_sopbench.errors import LoadingError, SopbenchError
 

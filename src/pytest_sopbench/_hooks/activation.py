@@ -64,7 +64,7 @@ from pytest_sopbench._hooks.snapshots.fixture import (
     check_update,
 )
 from pytest_sopbench._hooks.xdist.workers import ControllerHooks, check_shares, raise_restart_limit
-from pytest_sopbench._sessions.file.event_logs import traces_folder
+from pytest_sopbench._sessions.event_logs import traces_folder
 from pytest_sopbench.errors import ExtensionError, SessionFileError
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from pytest_sopbench._reports.text import agreement_words, consumed_words, packe
 from pytest_sopbench._running.comparing import PATIENCE, waited_for
 from pytest_sopbench._running.event_loop import in_thread
 from pytest_sopbench._running.observing import message_of, name_of
-from pytest_sopbench._sessions.file.atomic import add_file
+from pytest_sopbench._sessions.atomic import add_file
 from pytest_sopbench.errors import JudgeError, LoadingError, RowError, SopbenchError
 
 from .asking import Judgement, Question

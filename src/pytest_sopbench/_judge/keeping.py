@@ -22,8 +22,8 @@ from pytest_sopbench._core.model.usage import (
     usage_to_json,
 )
 from pytest_sopbench._core.values.json import JsonValue, escape_surrogates
-from pytest_sopbench._sessions.file.atomic import replace_file
-from pytest_sopbench._sessions.file.writer import make_folder
+from pytest_sopbench._sessions.atomic import replace_file
+from pytest_sopbench._sessions.writer import make_folder
 from pytest_sopbench.agents.conversation import ModelUsage
 from pytest_sopbench.errors import NotJudgedError
 

@@ -379,13 +379,8 @@ class TaskPlace(NamedTuple):
 
 def cassette_path(root: Path, place: TaskPlace) -> Path:
     """Return where the cassette of a task lies, always under `root`."""
-    folder = domain_folder(root, place)
+    folder = root / safe_name(place.agent) / safe_name(place.domain)
     return folder / f"{safe_name(place.task)}{SUFFIX}"
-
-
-def domain_folder(root: Path, place: TaskPlace) -> Path:
-    """Return the folder of all cassettes of an agent and a domain."""
-    return root / safe_name(place.agent) / safe_name(place.domain)
 
 
 def safe_name(text: str) -> str:

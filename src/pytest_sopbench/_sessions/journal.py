@@ -16,8 +16,8 @@ from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.event_log import events_of, trace_of_events
 from pytest_sopbench._core.records.record import RunRecord, record_from_json
-from pytest_sopbench._sessions.file.atomic import replace_file
-from pytest_sopbench._sessions.file.writer import (
+from pytest_sopbench._sessions.atomic import replace_file
+from pytest_sopbench._sessions.writer import (
     require_plain_file,
     start_from_json,
     start_to_line,

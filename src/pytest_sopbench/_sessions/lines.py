@@ -14,14 +14,7 @@ from pydantic_core import SchemaValidator, ValidationError, from_json
 from pydantic_core import core_schema as cs
 
 from pytest_sopbench._core.model.task import RunKey
-from pytest_sopbench._core.records.record import (
-    COUNT,
-    KEY,
-    OBJECT,
-    TEXT,
-    typed,
-    wrong_type,
-)
+from pytest_sopbench._core.records.record import COUNT, KEY, OBJECT, TEXT, typed, wrong_type
 
 # A short checksum at the end of each line, by which a reader tells that nothing changed it.
 #

@@ -23,7 +23,7 @@ from pytest_sopbench._core.trajectory.snapshot import (
     snapshot_file,
     snapshot_text,
 )
-from pytest_sopbench._sessions.file.atomic import replace_file
+from pytest_sopbench._sessions.atomic import replace_file
 from pytest_sopbench.errors import SnapshotFileError
 
 from .header import SessionHeader

@@ -14,7 +14,7 @@ import pytest
 from pytest_sopbench import RunRecord, SessionPage, Trace
 from pytest_sopbench._core.gates.decide import TaskFacts
 from pytest_sopbench._reports.html.page import html_page
-from pytest_sopbench._sessions.reading.saved import summarized
+from pytest_sopbench._sessions.saved import summarized
 from tests.builders.runs import timed_run
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))

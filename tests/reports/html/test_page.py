@@ -37,7 +37,7 @@ from pytest_sopbench._reports.html.timeline import (
     retried_steps,
     timeline,
 )
-from pytest_sopbench._sessions.reading.saved import grouped
+from pytest_sopbench._sessions.saved import grouped
 
 BROKEN = RuleResult(
     id="ask-first", clause="4.2", severity=Severity.MUST, kind=DemandKind.BEFORE,

@@ -12,7 +12,7 @@ from pytest_sopbench._audit.model import Fault, Place, Rule, Score, Severity
 from pytest_sopbench._audit.observing.mutants import BY, Mutant, Mutation
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._loading.evidence import STRONG_FILE, data_hash
-from pytest_sopbench._sessions.file.event_logs import write_pages
+from pytest_sopbench._sessions.event_logs import write_pages
 from pytest_sopbench.errors import SopbenchError
 
 _FEWEST: Final = 2

@@ -26,17 +26,17 @@ from pytest_sopbench._sessions.commands.resume import (
     read_resumable,
     some_names,
 )
-from pytest_sopbench._sessions.file.event_logs import TraceFolder, bring_logs
-from pytest_sopbench._sessions.folder.mark import Mark, claim, refuse_running
-from pytest_sopbench._sessions.folder.paths import session_path
-from pytest_sopbench._sessions.folder.pointer import (
+from pytest_sopbench._sessions.event_logs import TraceFolder, bring_logs
+from pytest_sopbench._sessions.folder import (
     followed,
     has_summary,
     last_path,
     resumable_since_last,
     running_since_last,
+    session_path,
 )
 from pytest_sopbench._sessions.header import SessionHeader, git_state
+from pytest_sopbench._sessions.mark import Mark, claim, refuse_running
 from pytest_sopbench.errors import SessionFileError
 
 # What a saved session says of its agents beside what it calls them.

@@ -38,10 +38,15 @@ from pytest_sopbench._hooks.session.session import (
 )
 from pytest_sopbench._loading.prices import INSTALL, NAME
 from pytest_sopbench._reports.notices import Priced, price_lines
-from pytest_sopbench._sessions.file.event_logs import TraceFolder
-from pytest_sopbench._sessions.file.writer import SessionWriter
-from pytest_sopbench._sessions.folder.paths import LAST, session_path
-from pytest_sopbench._sessions.folder.pointer import has_summary, last_path, point_at, prune
+from pytest_sopbench._sessions.event_logs import TraceFolder
+from pytest_sopbench._sessions.folder import (
+    LAST,
+    has_summary,
+    last_path,
+    point_at,
+    prune,
+    session_path,
+)
 from pytest_sopbench._sessions.header import (
     DomainHeader,
     SessionHeader,
@@ -49,8 +54,9 @@ from pytest_sopbench._sessions.header import (
     git_state,
     planned_tasks,
 )
-from pytest_sopbench._sessions.reading.reader import read_session
-from pytest_sopbench._sessions.reading.saved import SavedSession
+from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.saved import SavedSession
+from pytest_sopbench._sessions.writer import SessionWriter
 from pytest_sopbench._settings.extensions import outside_metrics
 from pytest_sopbench.errors import SessionFileError, SopbenchError
 

@@ -11,12 +11,11 @@ from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions import COMPARISON_GATES, gate_text
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.session.session import SopSession, check_writable, deselection_reason
-from pytest_sopbench._sessions.commands.compare import agents_left_out, compare_saved
-from pytest_sopbench._sessions.file.atomic import copy_file
-from pytest_sopbench._sessions.folder.paths import session_path
-from pytest_sopbench._sessions.folder.pointer import followed, last_path
-from pytest_sopbench._sessions.reading.reader import read_session
-from pytest_sopbench._sessions.reading.saved import SavedSession, planned_records, shard_of
+from pytest_sopbench._sessions.atomic import copy_file
+from pytest_sopbench._sessions.commands.gate import agents_left_out, compare_saved
+from pytest_sopbench._sessions.folder import followed, last_path, session_path
+from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.saved import SavedSession, planned_records, shard_of
 from pytest_sopbench.errors import SessionFileError
 
 

@@ -19,8 +19,8 @@ from pytest_sopbench._hooks.runs.reportable import journal_folder
 from pytest_sopbench._hooks.session.last import withdraw_last
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.ini import UNDECIDED
-from pytest_sopbench._sessions.folder.mark import Mark, mark_path
-from pytest_sopbench._sessions.folder.pointer import followed, last_path, marked_unended
+from pytest_sopbench._sessions.folder import followed, last_path, marked_unended
+from pytest_sopbench._sessions.mark import Mark, mark_path
 from pytest_sopbench.errors import SessionFileError
 
 from .gate import Gate

@@ -60,7 +60,7 @@ from pytest_sopbench._hooks.settings.ini import NOTHING_ASKED, SET_UP_FAILED, is
 from pytest_sopbench._hooks.settings.options import replaced_gates
 from pytest_sopbench._loading.finding import domains_called
 from pytest_sopbench._loading.quarantine_file import check_tasks, read_tasks_file
-from pytest_sopbench._sessions.reading.saved import SavedSession, asked_summaries, planned_records
+from pytest_sopbench._sessions.saved import SavedSession, asked_summaries, planned_records
 from pytest_sopbench.errors import SopbenchError
 
 # The tests of a session that failed: misses, those whose task may fail, and all others.

@@ -23,10 +23,10 @@ from pytest_sopbench._hooks.session.session import SopSession, check_writable
 from pytest_sopbench._reports.html.needs import missing_for
 from pytest_sopbench._reports.pages.annotations import annotation_line, annotations_of
 from pytest_sopbench._reports.pages.formats import find_format, rendered
+from pytest_sopbench._sessions.atomic import replace_file, try_writing
 from pytest_sopbench._sessions.commands.page import SavedSources, row_places, session_page
-from pytest_sopbench._sessions.file.atomic import replace_file, try_writing
-from pytest_sopbench._sessions.file.event_logs import add_to_page, try_page, write_pages
-from pytest_sopbench._sessions.reading.saved import SavedSession
+from pytest_sopbench._sessions.event_logs import add_to_page, try_page, write_pages
+from pytest_sopbench._sessions.saved import SavedSession
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench._settings.readers import ReportTarget
 from pytest_sopbench.errors import ExtensionError, SopbenchError

@@ -56,8 +56,8 @@ from pytest_sopbench._reports.terminal.misses import (
 )
 from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
 from pytest_sopbench._reports.text import added_lines, counted, minutes, money, one_line
-from pytest_sopbench._sessions.folder.pointer import LastSession, followed, last_path, read_last
-from pytest_sopbench._sessions.reading.saved import SavedSession
+from pytest_sopbench._sessions.folder import LastSession, followed, last_path, read_last
+from pytest_sopbench._sessions.saved import SavedSession
 from pytest_sopbench._settings.readers import AUTO
 
 COLOURS = {GateState.HOLDS: "green", GateState.FAILS: "red", GateState.INCONCLUSIVE: "yellow"}

@@ -31,7 +31,7 @@ from pytest_sopbench._hooks.runs.reportable import JudgedRun
 from pytest_sopbench._hooks.session.domains import TaskRef, shares
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.session.variants import VARIANT
-from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
+from pytest_sopbench._sessions.event_logs import trace_name, traces_folder
 
 # Which items come next, and which of them may have their runs begun before they come.
 

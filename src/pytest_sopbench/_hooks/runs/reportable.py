@@ -27,8 +27,8 @@ from pytest_sopbench._hooks.session.domains import TaskRef
 from pytest_sopbench._hooks.session.last import BegunSession, begun_session
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._running.observing import Capture
-from pytest_sopbench._sessions.file.atomic import replace_file
-from pytest_sopbench._sessions.file.event_logs import trace_name
+from pytest_sopbench._sessions.atomic import replace_file
+from pytest_sopbench._sessions.event_logs import trace_name
 from pytest_sopbench._sessions.journal import (
     MAIN,
     DeadWorkerRuns,

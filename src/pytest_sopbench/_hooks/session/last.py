@@ -16,8 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from pytest_sopbench._hooks.settings.ini import ini_values, typed_words
-from pytest_sopbench._sessions.folder.paths import SUFFIX, own_name
-from pytest_sopbench._sessions.folder.pointer import Withdrawal
+from pytest_sopbench._sessions.folder import SUFFIX, Withdrawal, own_name
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench._settings.table import AGENT_OPTION, SESSIONS, SPECS
 

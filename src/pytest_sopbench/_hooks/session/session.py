@@ -31,7 +31,7 @@ from pytest_sopbench._loading.prices import (
 from pytest_sopbench._reports.text import counted
 from pytest_sopbench._running.comparing import Comparers
 from pytest_sopbench._running.tools.policy_states import with_policy
-from pytest_sopbench._sessions.file.atomic import try_writing
+from pytest_sopbench._sessions.atomic import try_writing
 from pytest_sopbench._sessions.header import SessionOptions
 from pytest_sopbench.errors import LoadingError, SopbenchError
 

@@ -26,10 +26,6 @@ _HTTP_1_1: Final = 11
 _WITHOUT_BODY: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 
 
-def _doors(module: Any) -> tuple[Door, ...]:
-    return (Door(owner=module.HTTPConnectionPool, name="urlopen", through=_seen),)
-
-
 def _seen(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def urlopen(
@@ -148,7 +144,11 @@ def _absolute(pool: Any, url: str) -> str:
     return f"{pool.scheme}://{host}{port}{url}"
 
 
-URLLIB3 = Seam(module="urllib3.connectionpool", library="urllib3", doors=_doors)
+URLLIB3 = Seam(
+    module="urllib3.connectionpool",
+    library="urllib3",
+    doors=lambda module: (Door(owner=module.HTTPConnectionPool, name="urlopen", through=_seen),),
+)
 
 
 # botocore, below boto3: Bedrock with `converse`, `converse_stream`, `invoke_model`.
@@ -156,10 +156,6 @@ URLLIB3 = Seam(module="urllib3.connectionpool", library="urllib3", doors=_doors)
 # The door is `URLLib3Session.send`, the same from botocore 1.31 to 1.44. It is above urllib3, which
 # would see the same requests: an exception that we raise there would be one more that botocore
 # repeats.
-
-
-def _doors_of_botocore(module: Any) -> tuple[Door, ...]:
-    return (Door(owner=module.URLLib3Session, name="send", through=_seen_by_botocore),)
 
 
 def _seen_by_botocore(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -201,4 +197,10 @@ def _served_to_botocore(answer: Response, request: Any) -> Any:
     return response
 
 
-BOTOCORE = Seam(module="botocore.httpsession", library="botocore", doors=_doors_of_botocore)
+BOTOCORE = Seam(
+    module="botocore.httpsession",
+    library="botocore",
+    doors=lambda module: (
+        Door(owner=module.URLLib3Session, name="send", through=_seen_by_botocore),
+    ),
+)

@@ -20,8 +20,8 @@ from pytest_sopbench._sessions.header import (
     planned_tasks,
 )
 from pytest_sopbench._sessions.lines import some_runs
-from pytest_sopbench._sessions.reading.reader import refuse_doubted
-from pytest_sopbench._sessions.reading.saved import (
+from pytest_sopbench._sessions.reader import refuse_doubted
+from pytest_sopbench._sessions.saved import (
     SavedSession,
     never_started,
     planned_keys,

@@ -28,10 +28,9 @@ from pytest_sopbench._core.records.record import RunRecord, is_replayed
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.variants import findings
-from pytest_sopbench._sessions.file.event_logs import kept_log
-from pytest_sopbench._sessions.reading.saved import SavedSession, planned_records, summaries_of
-
-from .gate import forgiven_in, recorded_failures
+from pytest_sopbench._sessions.commands.gate import forgiven_in, recorded_failures
+from pytest_sopbench._sessions.event_logs import kept_log
+from pytest_sopbench._sessions.saved import SavedSession, planned_records, summaries_of
 
 
 def session_page(

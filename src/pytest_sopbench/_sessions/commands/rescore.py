@@ -22,11 +22,11 @@ from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.reconstruct import Judges, rescore
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.redaction import Redaction
-from pytest_sopbench._sessions.file.event_logs import GONE as LOG_IS_GONE
-from pytest_sopbench._sessions.file.event_logs import kept_log
+from pytest_sopbench._sessions.event_logs import GONE as LOG_IS_GONE
+from pytest_sopbench._sessions.event_logs import kept_log
 from pytest_sopbench._sessions.header import SessionHeader, SessionOptions, made_of
-from pytest_sopbench._sessions.reading.reader import refuse_doubted
-from pytest_sopbench._sessions.reading.saved import (
+from pytest_sopbench._sessions.reader import refuse_doubted
+from pytest_sopbench._sessions.saved import (
     SavedSession,
     planned_records,
     recorded_gates,

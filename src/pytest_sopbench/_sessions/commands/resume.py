@@ -24,8 +24,7 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.variants import joined
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
-from pytest_sopbench._sessions.file.writer import start_to_line, write_lines
+from pytest_sopbench._sessions.event_logs import trace_name, traces_folder
 from pytest_sopbench._sessions.header import (
     DomainHeader,
     GitState,
@@ -40,8 +39,9 @@ from pytest_sopbench._sessions.journal import (
     unmerged_journal,
 )
 from pytest_sopbench._sessions.lines import damage_lines, sealed, seed_of
-from pytest_sopbench._sessions.reading.reader import read_session
-from pytest_sopbench._sessions.reading.saved import SavedSession
+from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.saved import SavedSession
+from pytest_sopbench._sessions.writer import start_to_line, write_lines
 from pytest_sopbench._settings.readers import ALWAYS_AGAIN
 from pytest_sopbench.errors import SessionFileError
 

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._sessions.file.writer import make_folder
+from pytest_sopbench._sessions.writer import make_folder
 from pytest_sopbench.errors import SessionFileError
 
 SUFFIX: Final = ".running"

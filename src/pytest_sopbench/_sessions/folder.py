@@ -1,27 +1,100 @@
-"""Which session is the last one, and what came of it."""
+"""The folder of sessions: how a session is named, which is the last one, and what came of it.
+
+Whoever names a session on a command line gives a name in the folder, a path, or `last`.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from pytest_sopbench._sessions.file.atomic import replace_path
-from pytest_sopbench._sessions.file.event_logs import traces_folder
-from pytest_sopbench._sessions.file.writer import require_plain_file
+from pytest_sopbench._sessions.atomic import replace_path
+from pytest_sopbench._sessions.event_logs import traces_folder
 from pytest_sopbench._sessions.header import header_from_json, read_session_options
 from pytest_sopbench._sessions.journal import clear_journals, journals_folder
+from pytest_sopbench._sessions.mark import SUFFIX as MARK
+from pytest_sopbench._sessions.mark import is_running, mark_path, owner_of
+from pytest_sopbench._sessions.writer import require_plain_file
 from pytest_sopbench.errors import SessionFileError
 
-from .mark import SUFFIX as MARK
-from .mark import is_running, mark_path, owner_of
-from .paths import LAST, SUFFIX, is_own_name, own_name, with_time
+# Where a session lies that is named on a command line.
+
+SUFFIX = ".jsonl"
+LAST = "last"
+"""The name of the session that ended last."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_OWN = re.compile(r"\d{8}-\d{6}-\d{3}-[0-9a-f]{8}")
+_LONGEST = 200
+"""Bytes of a name; disks take 255, and what belongs to a session has longer names."""
+_IDENTITY = 8
+"""Characters of an identity that stand in a name."""
+
+
+def own_name(started: datetime, identity: str) -> str:
+    """Return the name that a session's file has from its start, which sorts by time."""
+    moment = started.astimezone(UTC)
+    digits = re.sub("[^0-9a-f]", "0", identity)[:_IDENTITY].ljust(_IDENTITY, "0")
+    return f"{moment:%Y%m%d-%H%M%S}-{moment.microsecond // 1000:03d}-{digits}"
+
+
+def is_own_name(name: str) -> bool:
+    """Tell the name that a session has of itself from one that somebody chose."""
+    return _OWN.fullmatch(name) is not None
+
+
+def with_time(name: str) -> str:
+    """Return the name of a session, and when it began, where the name is the session's own."""
+    if not is_own_name(name):
+        return name
+    started = datetime.strptime(name[:15], "%Y%m%d-%H%M%S")  # noqa: DTZ007 - names have UTC
+    return f"{name}, begun {started} UTC"
+
+
+def session_path(value: str, sessions_dir: Path) -> Path:
+    """Return the file that a NAME or a path stands for.
+
+    A value with a separator, or one that ends in `.jsonl`, is a path as it stands; any other is
+    a name in `sessions_dir`.
+
+    Raises:
+        SessionFileError: the value is neither.
+    """
+    separators = {"/", os.sep, os.altsep or os.sep}
+    if value.endswith(SUFFIX) or any(sign in value for sign in separators):
+        return file_path(value)
+    if not _NAME.fullmatch(value) or len(value) > _LONGEST:
+        msg = f"{value!r} is no name of a session"
+        hint = f"use up to {_LONGEST} letters, digits, '.', '_' and '-', or a path with a '/'"
+        raise SessionFileError(msg, hint=hint)
+    return sessions_dir / f"{value}{SUFFIX}"
+
+
+def file_path(value: str) -> Path:
+    """Return the path that a value is, whose last part must be the name of a file.
+
+    Raises:
+        SessionFileError: it is not, or a disk takes no such name.
+    """
+    try:
+        path = Path(value).expanduser()
+    except RuntimeError as fault:
+        msg = f"{value!r} is no path of a session: {fault}"
+        raise SessionFileError(msg) from fault
+    # A disk refuses a name that is too long wherever it is asked for it, also by a mere look.
+    if path.name in {"", ".."} or len(os.fsencode(path.name)) > _LONGEST:
+        msg = f"{value!r} is no path of a session: its last part is no name of a file"
+        raise SessionFileError(msg, hint=f"name a file, with up to {_LONGEST} bytes")
+    return path
+
 
 # `last`: a pointer to the session that ended last, whose file has a name of its own.
 #
@@ -37,7 +110,7 @@ TYPE: Final = "pointer"
 WITHDRAWN: Final = f"{LAST}.withdrawn-"
 """How the name of a pointer begins that a session has withdrawn, whose own name follows."""
 _BEGINS: Final = b'{"type":"pointer"'
-_LONGEST: Final = 4_096
+_LONGEST_LINE: Final = 4_096
 
 
 def last_path(sessions_dir: Path) -> Path:
@@ -177,7 +250,7 @@ def _line(path: Path) -> str:
     try:
         require_plain_file(path)
         with path.open("rb") as file:
-            line = file.readline(_LONGEST)
+            line = file.readline(_LONGEST_LINE)
         data: Any = json.loads(line) if line.startswith(_BEGINS) else {}
     except (OSError, ValueError):
         return ""

@@ -17,9 +17,8 @@ from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.event_log import trace_of_log
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._sessions.atomic import opened_at_once, replace_file, try_making, try_writing
 from pytest_sopbench.errors import SessionFileError, SopbenchError
-
-from .atomic import opened_at_once, replace_file, try_making, try_writing
 
 SUFFIX = ".traces"
 SAFE = "-_.~"

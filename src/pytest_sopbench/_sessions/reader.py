@@ -16,18 +16,7 @@ from pytest_sopbench._core.metrics.total import summary_from_json
 from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.records.record import RunRecord, record_from_json
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.file.writer import TYPE as SLIM
-from pytest_sopbench._sessions.file.writer import (
-    require_plain_file,
-    sealed_session,
-    slim_from_json,
-    slim_header,
-    slim_to_line,
-    start_from_json,
-    write_lines,
-)
-from pytest_sopbench._sessions.folder.paths import session_path
-from pytest_sopbench._sessions.folder.pointer import followed
+from pytest_sopbench._sessions.folder import followed, session_path
 from pytest_sopbench._sessions.header import SCHEMA, SessionHeader, header_from_json
 from pytest_sopbench._sessions.journal import unmerged_journal
 from pytest_sopbench._sessions.lines import (
@@ -43,11 +32,7 @@ from pytest_sopbench._sessions.lines import (
     seed_of,
     some_runs,
 )
-from pytest_sopbench._settings.extensions import load_metrics, missing_metrics
-from pytest_sopbench._settings.project_file import read_project
-from pytest_sopbench.errors import SessionFileError
-
-from .saved import (
+from pytest_sopbench._sessions.saved import (
     SavedSession,
     Signs,
     never_started,
@@ -57,6 +42,19 @@ from .saved import (
     signs_of,
     unplanned,
 )
+from pytest_sopbench._sessions.writer import TYPE as SLIM
+from pytest_sopbench._sessions.writer import (
+    require_plain_file,
+    sealed_session,
+    slim_from_json,
+    slim_header,
+    slim_to_line,
+    start_from_json,
+    write_lines,
+)
+from pytest_sopbench._settings.extensions import load_metrics, missing_metrics
+from pytest_sopbench._settings.project_file import read_project
+from pytest_sopbench.errors import SessionFileError
 
 # What stands below the header of a saved session, taken line by line.
 

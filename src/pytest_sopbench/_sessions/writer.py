@@ -20,12 +20,11 @@ from pytest_sopbench._core.metrics.total import summary_to_json, totals_to_json
 from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._sessions.atomic import add_file, replace_file, try_making
+from pytest_sopbench._sessions.event_logs import traces_folder
 from pytest_sopbench._sessions.header import SCHEMA, SessionHeader, header_to_line
 from pytest_sopbench._sessions.lines import sealed, seed_of
 from pytest_sopbench.errors import SessionFileError
-
-from .atomic import add_file, replace_file, try_making
-from .event_logs import traces_folder
 
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 

@@ -28,7 +28,7 @@ from pytest_sopbench._core.model.usage import COUNTS
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
-from pytest_sopbench._sessions.folder.pointer import newest_with
+from pytest_sopbench._sessions.folder import newest_with
 from pytest_sopbench._sessions.header import PlannedTasks, SessionHeader
 from pytest_sopbench._sessions.lines import DamagedLine
 from pytest_sopbench._settings.readers import Shard

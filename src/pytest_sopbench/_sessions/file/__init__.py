@@ -1,1 +1,0 @@
-"""The file of a saved session: written, read, and derived from others."""

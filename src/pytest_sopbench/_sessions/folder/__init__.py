@@ -1,1 +1,0 @@
-"""The folder of sessions: names, the pointer to the last, locks, pruning."""
