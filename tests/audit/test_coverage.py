@@ -21,8 +21,8 @@ from pytest_sopbench._audit.coverage import (
 )
 from pytest_sopbench._audit.coverage_report import coverage_lines, coverage_page, session_page
 from pytest_sopbench._audit.observing.covering import EQUAL, HELD, NOT_HELD, Watched, conditions_of
-from pytest_sopbench._audit.observing.mutating import decide_of
 from pytest_sopbench._audit.observing.sandbox import Limits
+from pytest_sopbench._audit.observing.suite import decide_of
 from pytest_sopbench._core.contract import RuleResult, Severity
 from pytest_sopbench._core.demands import DemandKind, RuleState
 from tests.builders.commands import sopbench

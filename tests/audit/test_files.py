@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._audit.audit import audit_domain
+from pytest_sopbench._audit.audit import FOLDER_RULES, audit_domain
 from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
-from pytest_sopbench._audit.rules.catalogue import FOLDER_RULES
 
 
 def test_a_sound_domain_has_no_finding(run_lab: Any) -> None:

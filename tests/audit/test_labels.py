@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._audit.audit import audit
-from pytest_sopbench._audit.columns import about_persons
+from pytest_sopbench._audit.rules.leakage import about_persons
 
 
 def test_every_row_where_the_policy_disagrees_is_named(run_lab: Any) -> None:

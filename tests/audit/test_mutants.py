@@ -15,15 +15,10 @@ from builders.commands import sopbench
 
 import pytest_sopbench.bundled
 from pytest_sopbench._audit.audit import audit
+from pytest_sopbench._audit.observing.changes import changes_of, cited_clauses, clauses_at
 from pytest_sopbench._audit.observing.mutants import mutate
-from pytest_sopbench._audit.observing.mutating import (
-    EndlessError,
-    changes_of,
-    cited_clauses,
-    clauses_at,
-    limited,
-)
 from pytest_sopbench._audit.observing.sandbox import Limits
+from pytest_sopbench._audit.observing.suite import EndlessError, limited
 from pytest_sopbench._audit.reading import Subject, read_folder
 from pytest_sopbench._audit.rules.mutants import RULES, strong_sample
 from pytest_sopbench._loading.evidence import read_strong_sample

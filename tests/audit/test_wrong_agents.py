@@ -21,13 +21,8 @@ import pytest
 import pytest_sopbench.bundled
 from pytest_sopbench import Domain, Task, Trace
 from pytest_sopbench._audit.observing.mutants import Mutant, mutation_of
-from pytest_sopbench._audit.observing.mutating import (
-    Part,
-    Suite,
-    decide_of,
-    is_same,
-    mutate,
-)
+from pytest_sopbench._audit.observing.mutating import Part, mutate
+from pytest_sopbench._audit.observing.suite import Suite, decide_of, is_same
 from pytest_sopbench._core.values.json import to_json_value
 from pytest_sopbench._loading.evidence import read_strong_sample
 from pytest_sopbench._loading.load import load_domain

@@ -19,13 +19,8 @@ import pytest
 from bundled_domains.generator import decided
 from bundled_domains.worlds import answers_in
 
-from pytest_sopbench._audit.observing.mutating import (
-    EndlessError,
-    changes_of,
-    decide_of,
-    limited,
-    traced,
-)
+from pytest_sopbench._audit.observing.changes import changes_of
+from pytest_sopbench._audit.observing.suite import EndlessError, decide_of, limited, traced
 from pytest_sopbench.bundled import _phrases
 
 FEWEST = 2

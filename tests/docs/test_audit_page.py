@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from pytest_sopbench._audit.audit import GROUPS, rule_names
 from pytest_sopbench._audit.model import read_acceptances
-from pytest_sopbench._audit.rules.catalogue import GROUPS, rule_names
 from pytest_sopbench._loading.files import parse_json
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "audit.md"

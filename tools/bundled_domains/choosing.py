@@ -17,7 +17,8 @@ from typing import Any
 from bundled_domains.generator import Dice, bundled, decided, look_ups
 from bundled_domains.referrals import Desk
 
-from pytest_sopbench._audit.observing.mutating import Change, changes_of, decide_of
+from pytest_sopbench._audit.observing.changes import Change, changes_of
+from pytest_sopbench._audit.observing.suite import decide_of
 
 DRAFTS = 2_000
 ROWS = 200

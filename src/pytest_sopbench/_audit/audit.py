@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_sopbench._audit.disagreements import write_disagreements
 from pytest_sopbench._audit.model import (
     KEY,
     Audit,
@@ -24,20 +23,87 @@ from pytest_sopbench._audit.model import (
 from pytest_sopbench._audit.observing.mutants import mutate
 from pytest_sopbench._audit.observing.sandbox import Limits, observe
 from pytest_sopbench._audit.reading import Folder, Subject, content_hash, masked, read_folder
-from pytest_sopbench._audit.rules.catalogue import (
-    ACCEPTANCES,
-    DOMAIN_RULES,
-    FAILED,
-    FOLDER_RULES,
-    rule_names,
+from pytest_sopbench._audit.rules import (
+    contract,
+    documents,
+    judging,
+    labels,
+    leakage,
+    mutants,
+    sop,
+    specs,
+    tools,
 )
-from pytest_sopbench._audit.rules.labels import agreement, highest_rate
+from pytest_sopbench._audit.rules.folder import FILE_RULES, ROW_RULES
+from pytest_sopbench._audit.rules.labels import agreement, highest_rate, write_disagreements
 from pytest_sopbench._audit.rules.mutants import (
     RULE_NAMES,
     mutation_facts,
     score,
     write_strong_sample,
 )
+
+# Every rule of the audit, by its group.
+
+FOLDER_RULES: Final = (*FILE_RULES, *ROW_RULES)
+"""The rules that hold of each folder, also of one that cannot be loaded."""
+
+DOMAIN_RULES: Final = (
+    *judging.RULES,
+    *leakage.RULES,
+    *specs.RULES,
+    *tools.RULES,
+    *labels.RULES,
+    *sop.RULES,
+    *contract.RULES,
+    *documents.RULES,
+    *mutants.RULES,
+)
+"""The rules that hold of domains that can be loaded."""
+
+ACCEPTANCES: Final = "unused-acceptance"
+"""The name of the rule that looks at what `metadata.json` accepts."""
+
+_ACCEPTANCE: Final[Rule[Any]] = Rule(
+    name=ACCEPTANCES,
+    severity=Severity.WARNING,
+    looks_for="The metadata accept a finding that there is not, or say so in another form.",
+    look=lambda _: (),
+)
+
+FAILED: Final = "audit-fails"
+"""The name of the rule that says that another rule could not be asked."""
+
+_FAILED: Final[Rule[Any]] = Rule(
+    name=FAILED,
+    severity=Severity.ERROR,
+    looks_for="A rule of the audit could not look at the folder, so that nothing is known of it.",
+    look=lambda _: (),
+)
+
+GROUPS: Final[Mapping[str, tuple[Rule[Any], ...]]] = {
+    "files": FILE_RULES,
+    "keys and rows": ROW_RULES,
+    "judging": judging.RULES,
+    "leakage": leakage.RULES,
+    "specs": specs.RULES,
+    "tools": tools.RULES,
+    "labels": labels.RULES,
+    "the text of the SOP": sop.RULES,
+    "contract and expected calls": contract.RULES,
+    "answers that are documents": documents.RULES,
+    "mutants": mutants.RULES,
+    "the audit itself": (_ACCEPTANCE, _FAILED),
+}
+"""All rules, in the order in which they are documented."""
+
+
+def rule_names() -> tuple[str, ...]:
+    """The names of all rules."""
+    return tuple(rule.name for rules in GROUPS.values() for rule in rules)
+
+
+# What is asked of a folder.
 
 _ORDER: Final = tuple(Severity)
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_sopbench._audit.observing.changes import cited_clauses
 from pytest_sopbench._audit.observing.covering import (
     HELD,
     NOT_HELD,
     Condition,
     conditions_of,
 )
-from pytest_sopbench._audit.observing.mutating import cited_clauses
 from pytest_sopbench._audit.observing.sandbox import Limits, observe_coverage
 from pytest_sopbench._audit.reading import Subject, read_folder
 from pytest_sopbench._audit.sop_text import SopText

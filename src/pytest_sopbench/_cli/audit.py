@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import click
 
+from pytest_sopbench._audit.audit import GROUPS, disagreements_written
 from pytest_sopbench._audit.audit import audit as audited
-from pytest_sopbench._audit.audit import disagreements_written
 from pytest_sopbench._audit.coverage import ClauseRuns, coverage_of, session_clauses
 from pytest_sopbench._audit.coverage_report import (
     coverage_json,
@@ -30,7 +30,6 @@ from pytest_sopbench._audit.coverage_report import (
 from pytest_sopbench._audit.model import Audit, Severity
 from pytest_sopbench._audit.observing.sandbox import Limits
 from pytest_sopbench._audit.report import audit_json, audit_lines, sarif_log, save_audit
-from pytest_sopbench._audit.rules.catalogue import GROUPS
 from pytest_sopbench._cli.app import (
     FAILS,
     HOLDS,

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from pytest_sopbench._audit.observing.mutating import cited_clauses
+from pytest_sopbench._audit.observing.changes import cited_clauses
 from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.end_state import UnknownStateError, state_differs

@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from pytest_sopbench._audit.observing.changes import cited_clauses
 from pytest_sopbench._audit.observing.covering import conditions_of
 from pytest_sopbench._audit.observing.mutants import Mutation
-from pytest_sopbench._audit.observing.mutating import cited_clauses
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._drafting.cards import (
     Card,

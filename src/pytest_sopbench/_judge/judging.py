@@ -18,7 +18,7 @@ from pytest_sopbench._core.gates.calibration import Calibration, JudgedField, do
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.statistics import Agreement
 from pytest_sopbench._running.comparing import Comparer, Place
-from pytest_sopbench._sessions.file.atomic import replace_file
+from pytest_sopbench._sessions.atomic import replace_file
 from pytest_sopbench.errors import JudgeError
 
 from .asking import ModelAsker

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
-from pytest_sopbench._audit.columns import (
+from pytest_sopbench._audit.rules.leakage import (
     about_persons,
     is_called_as_an_answer,
     is_one_to_one,

@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pytest_sopbench._audit.columns import words_of
+from pytest_sopbench._audit.rules.leakage import words_of
 from pytest_sopbench._reports.text import counted
 from pytest_sopbench.errors import LoadingError
 

@@ -13,10 +13,9 @@ from campaign.folders.breakage import Breakage
 from campaign.kit import Case, Part, write_lab
 from campaign.mutations import Change, drawn, found_in, rewritten
 
-from pytest_sopbench._audit.audit import audit
+from pytest_sopbench._audit.audit import FAILED, audit
 from pytest_sopbench._audit.model import Severity
 from pytest_sopbench._audit.observing.sandbox import Limits
-from pytest_sopbench._audit.rules.catalogue import FAILED
 
 MUTATIONS = 300
 REWRITINGS = 50

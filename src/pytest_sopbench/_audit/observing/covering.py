@@ -15,13 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_sopbench._audit.observing.mutating import (
-    Suite,
-    decide_of,
-    follow_expected_calls,
-    traced,
-)
 from pytest_sopbench._audit.observing.probing import Book
+from pytest_sopbench._audit.observing.suite import Suite, decide_of, follow_expected_calls, traced
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._running.tools.domain_code import ManagerFactory

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pytest_sopbench._audit.model import Place
-from pytest_sopbench._audit.observing.mutating import FAILING
 from pytest_sopbench._audit.observing.sandbox import Incident, Limits, observe_mutants
+from pytest_sopbench._audit.observing.suite import FAILING
 from pytest_sopbench._core.domain import Domain
 
 WAYS: Final[Mapping[str, str]] = {

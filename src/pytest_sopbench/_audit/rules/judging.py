@@ -1,4 +1,7 @@
-"""Rules about labels: can the judge, and can a reader, tell them apart?"""
+"""Rules about judging: can the judge tell right answers from wrong ones, and can a reader?
+
+First labels that are compared as values, then fields that are compared in another way.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,23 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from pathlib import Path
 from typing import Final
 
 from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
 from pytest_sopbench._audit.reading import SHOWN, Subject
+from pytest_sopbench._core.fields.comparison import compare
+from pytest_sopbench._core.fields.kinds import KINDS
 from pytest_sopbench._core.fields.values import colliding_labels, known_labels
-from pytest_sopbench._core.model.task import FieldType, OutputField
+from pytest_sopbench._core.judging import Question
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
+from pytest_sopbench._core.model.trace import Answer
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import fold
 from pytest_sopbench._loading.tables import ColumnType, infer_type
+from pytest_sopbench._running.comparing import Comparer, ask, similar
+from pytest_sopbench._running.comparing import Place as Whereabouts
+from pytest_sopbench.errors import ComparerError
 
 CHANCE: Final = 0.6
 """Share of the most frequent answer above which numbers say little."""
@@ -162,6 +173,71 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:SHOWN])) + more
 
 
+# Fields that are compared otherwise than by equal values: do they tell anything?
+
+NOTHING_SAID: Final = ("x", "Unknown 7", "I cannot say.")
+"""Answers that have nothing in common, and are right nowhere."""
+
+_MOST: Final = 100
+"""Different texts of a field that are held against one another."""
+
+
+def _takes_anything(subject: Subject) -> Iterator[Fault]:
+    for field in subject.domain.fields:
+        if field.compare not in KINDS:
+            continue
+        for position, task in enumerate(subject.tasks):
+            expected = task.expected_as_written[field.name]
+            if not any(compare(field, expected, said) for said in NOTHING_SAID):
+                yield Fault(
+                    place=Place(
+                        file=subject.data_file, line=subject.line(position), column=field.name
+                    ),
+                    what=f"{field.compare.value!r} takes any answer there: {NOTHING_SAID[-1]!r}",
+                    do="ask for something that a wrong answer does not say",
+                )
+
+
+def _takes_another(subject: Subject) -> Iterator[Fault]:
+    for field in subject.domain.fields:
+        comparer = _similar(subject, field) if field.compare is Compare.SIMILAR else None
+        if comparer is None:
+            continue
+        different: dict[str, tuple[int, Task]] = {}
+        for position, task in enumerate(subject.tasks):
+            different.setdefault(str(task.expected[field.name]), (position, task))
+        for one, other in combinations([*different][:_MOST], 2):
+            (first, task), (second, _) = different[one], different[other]
+            if ask(comparer, _question(field, task, one, other), None).held:
+                yield Fault(
+                    place=Place(
+                        file=subject.data_file, line=subject.line(second), column=field.name
+                    ),
+                    what=f"the text is right for row {subject.line(first)} as well, which expects "
+                    "another",
+                    do="raise 'at_least', or compare by what tells the two apart",
+                )
+                break
+
+
+def _similar(subject: Subject, field: OutputField) -> Comparer | None:
+    place = Whereabouts(
+        domain=subject.domain.name, folder=subject.domain.folder, trusted=False, path=Path()
+    )
+    try:
+        return similar(field, place)
+    except ComparerError:
+        # Without the library nobody can tell; the session that needs it says so.
+        return None
+
+
+def _question(field: OutputField, task: Task, expected: str, actual: str) -> Question:
+    answer = Answer(values={field.name: actual}, form="mapping")
+    return Question(
+        field=field, place=0, expected=expected, actual=actual, task=task, answer=answer
+    )
+
+
 RULES: Final = (
     Rule(
         name="equal-labels",
@@ -204,5 +280,17 @@ RULES: Final = (
         severity=Severity.NOTE,
         looks_for="The type of an output field is not declared; says what was assumed.",
         look=_inferred,
+    ),
+    Rule(
+        name="takes-anything",
+        severity=Severity.ERROR,
+        looks_for="A pattern or a list of phrases takes answers that say nothing.",
+        look=_takes_anything,
+    ),
+    Rule(
+        name="takes-another",
+        severity=Severity.WARNING,
+        looks_for="By `similar`, the text that one row expects is right for another row as well.",
+        look=_takes_another,
     ),
 )
