@@ -33,8 +33,8 @@ from pytest_sopbench._loading import quarantine_file
 from pytest_sopbench._loading.finding import ENTRY_POINTS as DOMAINS
 from pytest_sopbench._loading.metadata import DocumentMetadata
 from pytest_sopbench._replay import cassette_lines
-from pytest_sopbench._reports.pages import json_document
-from pytest_sopbench._reports.pages.formats import FORMATS
+from pytest_sopbench._reports.formats import FORMATS
+from pytest_sopbench._reports.formats import SCHEMA as JSON_REPORT
 from pytest_sopbench._running.agents.spec import GROUP as AGENTS
 from pytest_sopbench._running.comparing import GROUP as COMPARERS
 from pytest_sopbench._sessions import header
@@ -101,7 +101,7 @@ def promised() -> dict[str, Any]:
             "saved session": header.SCHEMA,
             "event log": event_log.SCHEMA,
             "recording": cassette_lines.VERSION,
-            "JSON report": json_document.SCHEMA,
+            "JSON report": JSON_REPORT,
         },
         # What is sent is held against the schema by `tests/reports/test_pages.py`.
         "keys of the JSON report": sorted(set(keys_of(json.loads(SCHEMA.read_text("utf-8"))))),

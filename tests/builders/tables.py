@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_sopbench._core.metrics.metric import CHANCE, METRICS, percent
-from pytest_sopbench._reports.pages.formats import FORMATS, PageFormat
+from pytest_sopbench._reports.formats import FORMATS, PageFormat
 from pytest_sopbench._settings import table
 from pytest_sopbench._settings.table import TABLE
 

@@ -16,7 +16,7 @@ from pytest_sopbench._core.comparison import ComparisonResult
 from pytest_sopbench._core.fields.comparison import OTHER_LABEL, UNKNOWN_LABEL
 from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.records.record import CallRecord
-from pytest_sopbench._reports.failure.task import failure_lines
+from pytest_sopbench._reports.failure import failure_lines
 from pytest_sopbench._reports.text import LABEL_WIDTH
 
 Sopbench = Callable[..., Result]

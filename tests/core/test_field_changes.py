@@ -11,7 +11,7 @@ from pytest_sopbench._core.comparison import (
     comparison_to_json,
 )
 from pytest_sopbench._core.model.trace import Compared
-from pytest_sopbench._reports.pages.markdown import comparison_block
+from pytest_sopbench._reports.markdown import comparison_block
 from pytest_sopbench._reports.terminal.comparison import comparison_lines
 from tests.builders import runs
 from tests.builders.runs import differing

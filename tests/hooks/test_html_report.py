@@ -171,5 +171,5 @@ def test_a_page_of_another_format_imports_nothing_of_it(pytester: pytest.Pyteste
 
     modules = (pytester.path / "modules.txt").read_text().split()
     assert OK == result.ret
-    assert "pytest_sopbench._reports.pages.markdown" in modules
+    assert "pytest_sopbench._reports.markdown" in modules
     assert not {"jinja2", "markupsafe", "pytest_sopbench._reports.html.page"} & {*modules}

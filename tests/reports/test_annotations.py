@@ -20,11 +20,7 @@ from pytest_sopbench._core.gates.decide import RowPlace
 from pytest_sopbench._core.gates.quarantine import Forgiven
 from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._core.model.task import TaskName
-from pytest_sopbench._reports.pages.annotations import (
-    Annotation,
-    annotation_line,
-    annotations_of,
-)
+from pytest_sopbench._reports.annotations import Annotation, annotation_line, annotations_of
 from tests.builders import runs
 from tests.builders.runs import differing
 

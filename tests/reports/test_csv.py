@@ -20,8 +20,7 @@ from pytest_sopbench._core.comparison import ComparedSession
 from pytest_sopbench._core.gates.quarantine import Forgiven
 from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._reports.pages.csv_runs import cell, csv_runs
-from pytest_sopbench._reports.pages.formats import rendered
+from pytest_sopbench._reports.formats import cell, csv_runs, rendered
 from tests.builders.runs import timed_run
 
 PAGE = (Path(__file__).parents[2] / "docs/how-to/read-reports.md").read_text("utf-8")

@@ -28,8 +28,8 @@ from pytest_sopbench._core.records.record import CallRecord
 from pytest_sopbench._core.trajectory.calls import expected_calls
 from pytest_sopbench._core.trajectory.match import MatchMode
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._reports.failure.task import failure_lines
-from pytest_sopbench._reports.failure.trajectory import (
+from pytest_sopbench._reports.failure import failure_lines
+from pytest_sopbench._reports.trajectory import (
     call_text,
     departure_lines,
     rule_lines,

@@ -29,8 +29,8 @@ from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import CallRecord, TrajectoryCheck
 from pytest_sopbench._core.trajectory.calls import Unmet
-from pytest_sopbench._reports.failure.assertion import call_lines, contract_lines, unmet_lines
-from pytest_sopbench._reports.failure.task import failure_lines
+from pytest_sopbench._reports.assertion import call_lines, contract_lines, unmet_lines
+from pytest_sopbench._reports.failure import failure_lines
 from pytest_sopbench._reports.notices import budget_lines
 from pytest_sopbench._reports.terminal.gate import entry_lines, gate_lines, not_evaluated_lines
 from pytest_sopbench._reports.terminal.summary import contract_lines as summary_lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_sopbench import Mismatch, Outcome, RunRecord
-from pytest_sopbench._reports.failure.task import failure_lines
+from pytest_sopbench._reports.failure import failure_lines
 from pytest_sopbench._reports.terminal.comparison import keys_of, lost_lines, lost_records
 from pytest_sopbench._reports.terminal.misses import LIMIT
 

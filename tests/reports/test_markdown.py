@@ -19,7 +19,7 @@ from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import CallRecord
-from pytest_sopbench._reports.pages.markdown import escaped, markdown, table
+from pytest_sopbench._reports.markdown import escaped, markdown, table
 from tests.builders.runs import timed_run as run
 
 

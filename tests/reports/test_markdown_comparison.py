@@ -10,7 +10,7 @@ import pytest
 from pytest_sopbench import Outcome, RunRecord
 from pytest_sopbench._core.comparing import compare
 from pytest_sopbench._core.comparison import ComparedSession, SessionComparison
-from pytest_sopbench._reports.pages.markdown import comparison_block
+from pytest_sopbench._reports.markdown import comparison_block
 from tests.builders.runs import run
 
 RIGHT, WRONG, AWAY = Outcome.CORRECT, Outcome.WRONG, Outcome.UNAVAILABLE

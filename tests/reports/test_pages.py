@@ -25,8 +25,7 @@ from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.task import GroupKey, TaskName
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import CallRecord, TrajectoryCheck
-from pytest_sopbench._reports.pages.formats import rendered
-from pytest_sopbench._reports.pages.json_document import json_document
+from pytest_sopbench._reports.formats import json_document, rendered
 from tests.builders.runs import timed_run as run
 
 SCHEMA: dict[str, Any] = json.loads(

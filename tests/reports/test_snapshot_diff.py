@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_sopbench import Call, Trajectory
 from pytest_sopbench._core.trajectory.snapshot import DEFAULT_RULES, Snapshot, compare
-from pytest_sopbench._reports.failure.snapshot_diff import STEPS, WIDTH, diff_lines, missing_lines
+from pytest_sopbench._reports.assertion import SNAPSHOT_WIDTH, STEPS, diff_lines, missing_lines
 
 APPROVE = "to approve it: say so"
 CALLS = st.lists(
@@ -121,7 +121,7 @@ def test_it_never_takes_more_than_a_few_lines_of_80_columns(
     shown = [] if comparison.held else diff_lines("lab/T1", comparison, approve=APPROVE)
 
     assert len(shown) <= STEPS + 4
-    assert all(len(line) <= WIDTH and "\n" not in line for line in shown)
+    assert all(len(line) <= SNAPSHOT_WIDTH and "\n" not in line for line in shown)
 
 
 @pytest.mark.parametrize(

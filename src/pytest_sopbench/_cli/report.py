@@ -23,9 +23,8 @@ from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions import GateSpec
 from pytest_sopbench._core.gates.decide import Decision, PageSources, SessionPage
 from pytest_sopbench._core.hiding import current_mask
-from pytest_sopbench._reports.html.needs import NAME, missing_for
-from pytest_sopbench._reports.pages.annotations import annotation_line, annotations_of
-from pytest_sopbench._reports.pages.formats import FORMATS, format_names, rendered
+from pytest_sopbench._reports.annotations import annotation_line, annotations_of
+from pytest_sopbench._reports.formats import FORMATS, HTML, format_names, missing_for, rendered
 from pytest_sopbench._sessions.commands.gate import ask_gates, compare_saved, decide_entries
 from pytest_sopbench._sessions.commands.page import SavedSources, row_places, session_page
 from pytest_sopbench._sessions.event_logs import write_pages
@@ -121,7 +120,7 @@ def _page(
 
 def _shows_domains(targets: Sequence[ReportTarget]) -> bool:
     """Whether a page is asked for that shows what stands in the domains."""
-    return any(one.format == NAME for one in targets)
+    return any(one.format == HTML for one in targets)
 
 
 def _sources(

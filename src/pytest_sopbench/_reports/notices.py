@@ -15,7 +15,7 @@ from pytest_sopbench._core.model.task import RunKey, Scoring, telling_labels
 from pytest_sopbench._core.model.trace import ATTEMPT, GOES_ON, HELD, LOOP_LOST, STOOD_STILL
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.failure.task import expected_text, headline
+from pytest_sopbench._reports.failure import expected_text, headline
 
 from .text import (
     NOT_AVAILABLE,
@@ -444,7 +444,7 @@ def not_approved_lines(reasons: Mapping[str, str]) -> Iterator[str]:
     yield f"{len(reasons)} not approved; what was approved before stays as it was"
     for task, why in list(reasons.items())[:LIMIT]:
         yield cut(one_line(f"  {task}: {why}"), WIDTH)
-    yield from _more(len(reasons))
+    yield from _rest(len(reasons))
 
 
 def leftover_lines(tasks: Sequence[str], *, deleted: bool) -> Iterator[str]:
@@ -455,7 +455,7 @@ def leftover_lines(tasks: Sequence[str], *, deleted: bool) -> Iterator[str]:
     yield f"{count} deleted" if deleted else f"{count}: the domain has no such task"
     for task in tasks[:LIMIT]:
         yield cut(one_line(f"  {task}"), WIDTH)
-    yield from _more(len(tasks))
+    yield from _rest(len(tasks))
     if not deleted:
         yield "pytest --snapshot-update deletes what is unused"
 
@@ -465,8 +465,3 @@ def unasked_lines(domains: Sequence[str], folder: str) -> Iterator[str]:
     for domain in domains:
         yield f"no test asks for the snapshots of {one_line(domain)}; if the domain is gone,"
         yield f"  delete them in {folder}"
-
-
-def _more(count: int) -> Iterator[str]:
-    if count > LIMIT:
-        yield f"  and {count - LIMIT} more"

@@ -19,8 +19,8 @@ from pytest_sopbench._core.trajectory.match import TrajectoryMatch, match_trajec
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import read_number
 from pytest_sopbench._core.verdict import COMPLETED
-from pytest_sopbench._reports.failure.task import headline, next_lines, rule_name, usage_text
-from pytest_sopbench._reports.failure.trajectory import (
+from pytest_sopbench._reports.failure import headline, next_lines, rule_name, usage_text
+from pytest_sopbench._reports.trajectory import (
     aligned_rows,
     call_text,
     departure_row,

@@ -34,7 +34,7 @@ from pytest_sopbench._core.records.record import (
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._settings.readers import Shard
 
-from .lines import identity_from
+from .lines import by_name, identity_from
 
 # The commit that a session ran on, as far as git tells it.
 
@@ -359,10 +359,6 @@ def _task_name(text: str) -> TaskName:
     return TaskName(domain, task)
 
 
-def _by_name(schema: cs.CoreSchema) -> cs.CoreSchema:
-    return cs.dict_schema(TEXT, schema, strict=True)
-
-
 _NAME: Final = cs.no_info_after_validator_function(_task_name, TEXT)
 _OPTIONS: Final = part(
     SessionOptions,
@@ -373,9 +369,9 @@ _OPTIONS: Final = part(
         "timeout": maybe(AMOUNT),
         **dict.fromkeys(("scoring", "contract", "approver", "replay", "not_evaluated"), TEXT),
         **dict.fromkeys(("compare", "prices", "reason", "rescored"), TEXT),
-        **dict.fromkeys(("agents", "metrics", "drafts"), _by_name(TEXT)),
+        **dict.fromkeys(("agents", "metrics", "drafts"), by_name(TEXT)),
         "judge": maybe(OBJECT),
-        "doubtful": _by_name(_by_name(TEXT)),
+        "doubtful": by_name(by_name(TEXT)),
         **dict.fromkeys(("quarantined", "must_pass", "expired"), many(_NAME)),
         "may_break": cs.dict_schema(_NAME, TEXTS, strict=True),
         **dict.fromkeys(("prompts", "setups", "replay_misses", "variants"), OBJECT),
@@ -388,14 +384,14 @@ _READ_OPTIONS: Final = SchemaValidator(_OPTIONS)
 _PLANNED: Final[Keys] = {
     "planned": TEXTS,
     "trials": TRIAL,
-    "some_trials": _by_name(many(TRIAL)),
+    "some_trials": by_name(many(TRIAL)),
 }
 _DOMAIN: Final[Keys] = {
     **_PLANNED,
     **dict.fromkeys(("sop", "specs", "tools", "data", "judging"), TEXT),
-    "agents": _by_name(part(PlannedTasks, _PLANNED)),
+    "agents": by_name(part(PlannedTasks, _PLANNED)),
     "share": maybe(part(Share, {"tasks": COUNT, "digest": TEXT, "part": COUNT})),
-    "comparers": _by_name(TEXT),
+    "comparers": by_name(TEXT),
     "deterministic": FLAG,
 }
 _READ_HEADER: Final = SchemaValidator(
@@ -403,10 +399,10 @@ _READ_HEADER: Final = SchemaValidator(
         SessionHeader,
         {
             **dict.fromkeys(("plugin", "agent", "started", "judging", "identity"), TEXT),
-            "agent_args": _by_name(TEXT),
+            "agent_args": by_name(TEXT),
             "options": _OPTIONS,
             "git": maybe(part(GitState, {"commit": TEXT, "dirty": FLAG})),
-            "domains": _by_name(part(DomainHeader, _DOMAIN, optional={"deterministic": True})),
+            "domains": by_name(part(DomainHeader, _DOMAIN, optional={"deterministic": True})),
             "schema": COUNT,
         },
     )

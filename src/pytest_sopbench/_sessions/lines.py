@@ -129,17 +129,18 @@ def _refuse(constant: str) -> NoReturn:
 _TEXTS: Final = cs.list_schema(TEXT, strict=True)
 
 
-def _by_name(schema: cs.CoreSchema) -> cs.CoreSchema:
+def by_name(schema: cs.CoreSchema) -> cs.CoreSchema:
+    """Return the shape of an object whose values, under any name, have this one."""
     return cs.dict_schema(TEXT, schema, strict=True)
 
 
-_COUNTED: Final = {"runs": COUNT, "outcomes": _by_name(COUNT), "reruns": COUNT}
+_COUNTED: Final = {"runs": COUNT, "outcomes": by_name(COUNT), "reruns": COUNT}
 _SHAPES: Final = {
     "slim": SchemaValidator(typed({**KEY, "task_hash": TEXT, "outcome": TEXT, "calls": _TEXTS})),
     "start": SchemaValidator(typed(KEY)),
     "trace": SchemaValidator(typed({**KEY, "trace": cs.list_schema(OBJECT, strict=True)})),
     "events": SchemaValidator(typed({**KEY, "events": TEXT})),
-    "summary": SchemaValidator(typed({"domains": _by_name(typed(_COUNTED))})),
+    "summary": SchemaValidator(typed({"domains": by_name(typed(_COUNTED))})),
 }
 """Kinds of lines whose readers do not look at types themselves."""
 

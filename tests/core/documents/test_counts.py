@@ -13,7 +13,7 @@ from pytest_sopbench._core.gates.conditions import GateSpec, GateState, evaluate
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import summary_from_json, summary_to_json, total_of
 from pytest_sopbench._core.records.record import DocumentRecord, from_line, to_line
-from pytest_sopbench._reports.pages.markdown import documents_block
+from pytest_sopbench._reports.markdown import documents_block
 from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
 from tests.builders import runs
 from tests.builders.runs import differing

@@ -20,9 +20,8 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.runs.shown import rerun_of
 from pytest_sopbench._hooks.session.session import SopSession, check_writable
-from pytest_sopbench._reports.html.needs import missing_for
-from pytest_sopbench._reports.pages.annotations import annotation_line, annotations_of
-from pytest_sopbench._reports.pages.formats import find_format, rendered
+from pytest_sopbench._reports.annotations import annotation_line, annotations_of
+from pytest_sopbench._reports.formats import find_format, missing_for, rendered
 from pytest_sopbench._sessions.atomic import replace_file, try_writing
 from pytest_sopbench._sessions.commands.page import SavedSources, row_places, session_page
 from pytest_sopbench._sessions.event_logs import add_to_page, try_page, write_pages

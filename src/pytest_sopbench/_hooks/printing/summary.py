@@ -31,7 +31,7 @@ from pytest_sopbench._hooks.session.domains import needs_main_thread
 from pytest_sopbench._hooks.session.session import SopSession, is_narrowed, unused_agents
 from pytest_sopbench._hooks.settings.ini import NOT_CHECKED, NOTHING_ASKED, SET_UP_FAILED
 from pytest_sopbench._loading.evidence import read_strong_sample
-from pytest_sopbench._reports.failure.task import next_lines
+from pytest_sopbench._reports.failure import next_lines
 from pytest_sopbench._reports.notices import special_lines
 from pytest_sopbench._reports.terminal.comparison import (
     aside_lines,

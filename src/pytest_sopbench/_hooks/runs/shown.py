@@ -43,10 +43,10 @@ from pytest_sopbench._hooks.session.domains import TaskRef
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.marks import item_name
 from pytest_sopbench._loading.files import did_you_mean, listed
-from pytest_sopbench._reports.failure.assertion import TAKEN, WIDTH, contract_lines, unmet_lines
-from pytest_sopbench._reports.failure.task import JUDGED_AS_WELL, failure_lines, next_lines
-from pytest_sopbench._reports.failure.trajectory import departure_lines
+from pytest_sopbench._reports.assertion import TAKEN, WIDTH, contract_lines, unmet_lines
+from pytest_sopbench._reports.failure import JUDGED_AS_WELL, failure_lines, next_lines
 from pytest_sopbench._reports.text import cut, one_line, shell_word, shown
+from pytest_sopbench._reports.trajectory import departure_lines
 from pytest_sopbench._settings.table import SAME, SPECS, TABLE
 
 from .reportable import JudgedRun

@@ -25,7 +25,7 @@ from pytest_sopbench._hooks.settings.hidden import Hidden, compiled, read_hidden
 from pytest_sopbench._hooks.settings.ini import ini_values, one_word, refusing, types_gate
 from pytest_sopbench._replay.exchange import JsonPath, read_path
 from pytest_sopbench._replay.run_tape import Mode
-from pytest_sopbench._reports.pages.formats import format_names
+from pytest_sopbench._reports.formats import format_names
 from pytest_sopbench._settings import readers
 from pytest_sopbench._settings.extensions import load_metrics
 from pytest_sopbench._settings.project_file import from_home

@@ -33,11 +33,7 @@ from pytest_sopbench._hooks.runs.run_cache import RUN
 from pytest_sopbench._hooks.runs.shown import Run
 from pytest_sopbench._hooks.session.session import REF, SESSION, SopSession
 from pytest_sopbench._hooks.snapshots import FILE, PLUGIN
-from pytest_sopbench._reports.failure.snapshot_diff import (
-    diff_lines,
-    document_diff_lines,
-    missing_lines,
-)
+from pytest_sopbench._reports.assertion import diff_lines, document_diff_lines, missing_lines
 from pytest_sopbench._reports.notices import leftover_lines, not_approved_lines, unasked_lines
 from pytest_sopbench._reports.text import one_line, shell_word
 from pytest_sopbench._sessions.snapshots import SnapshotFolder, file_text, parsed, shown_task

@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pytest_sopbench._core.gates.decide import SessionPage, TaskFacts
-from pytest_sopbench._reports.html import parts as comparison
-from pytest_sopbench._reports.html import parts as fields
-from pytest_sopbench._reports.html import parts as overview
-from pytest_sopbench._reports.html import parts as tables
+from pytest_sopbench._reports.html import parts
 from pytest_sopbench._reports.html.runs import (
     GAINED,
     LOST,
@@ -23,6 +19,7 @@ from pytest_sopbench._reports.html.runs import (
     Rows,
     baseline_runs,
     details_of,
+    escaped_sign,
     json_text,
 )
 from pytest_sopbench._reports.html.timeline import shortened
@@ -41,12 +38,7 @@ _SIGNS: Final = re.compile(
 
 def visible(text: str) -> str:
     """Return a text that neither hides anything nor turns what stands behind it."""
-    return text if text.isprintable() else _SIGNS.sub(_escaped, text)
-
-
-def _escaped(found: re.Match[str]) -> str:
-    # As the script of the page writes it.
-    return f"\\u{ord(found[0]):04x}"
+    return text if text.isprintable() else _SIGNS.sub(escaped_sign, text)
 
 
 ROOM: Final = Path(__file__).parent
@@ -74,14 +66,6 @@ POLICY: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Embedded:
-    """What the script reads, as JSON."""
-
-    runs: str
-    details: Details
-
-
 def html_page(page: SessionPage) -> str:
     """Return the page, with its last line ended.
 
@@ -91,46 +75,47 @@ def html_page(page: SessionPage) -> str:
     rows = Rows(page)
     facts = [page.sources.facts(one) if page.sources else NOTHING_KNOWN for one in page.records]
     # Whoever makes a table names its labels, so that they stand among the words of the rows.
-    confusions, rules = tables.confusion_tables(page, rows), tables.rule_rows(page, rows)
-    embedded = _embedded(page, rows, facts)
+    confusions, rules = parts.confusion_tables(page, rows), parts.rule_rows(page, rows)
+    runs, details = _embedded(page, rows, facts)
     script, style = script_text(), (ROOM / "style" / "page.css").read_text("utf-8")
     masked = page.sources.masked if page.sources else str
-    plain, unlisted = tables.list_lines(page, rows)
+    plain, unlisted = parts.list_lines(page, rows)
     template = _environment(masked).get_template("page.html.jinja")
     return template.render(
         page=page,
         policy=POLICY.format(script=_digest(script), style=_digest(style)),
-        overview=overview,
-        comparison=comparison,
-        single=None if page.leaderboard else overview.pooled_of(page),
+        overview=parts,
+        comparison=parts,
+        single=None if page.leaderboard else parts.pooled_of(page),
         pooled=page.comparison.pooled if page.comparison else None,
-        groups=tables.domain_rows(page.summaries),
-        fields=fields.field_rows(page.summaries),
+        groups=parts.domain_rows(page.summaries),
+        fields=parts.field_rows(page.summaries),
         judge=tuple(report_lines(page.judge)),
-        board=tables.board_of(page.leaderboard),
+        board=parts.board_of(page.leaderboard),
         rules=rules,
         confusions=confusions,
-        numbers=tables.number_lines(page, rows),
-        histograms=tables.histograms(page),
+        numbers=parts.number_lines(page, rows),
+        histograms=parts.histograms(page),
         plain=plain,
         unlisted=unlisted,
-        left_out=embedded.details.left_out,
+        left_out=details.left_out,
         counted=counted,
-        heads=tables.heads_of,
+        heads=parts.heads_of,
         script=_markup(script),
         style=_markup(style),
-        runs_json=_markup(embedded.runs),
-        details_json=_markup(embedded.details.text),
+        runs_json=_markup(runs),
+        details_json=_markup(details.text),
     )
 
 
 def script_text() -> str:
     """Return the script of the page, in a scope of its own."""
-    parts = ((ROOM / "script" / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
-    return f'(() => {{\n"use strict";\n{"".join(parts)}}})();\n'
+    files = ((ROOM / "script" / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{"".join(files)}}})();\n'
 
 
-def _embedded(page: SessionPage, rows: Rows, facts: Sequence[TaskFacts]) -> Embedded:
+def _embedded(page: SessionPage, rows: Rows, facts: Sequence[TaskFacts]) -> tuple[str, Details]:
+    """Return what the script reads: the runs as JSON, and the details of each."""
     records = page.records
     changed = {LOST, GAINED}
     first = frozenset(at for at, one in enumerate(records) if rows.change(one) in changed)
@@ -143,7 +128,7 @@ def _embedded(page: SessionPage, rows: Rows, facts: Sequence[TaskFacts]) -> Embe
     domains = dict.fromkeys(one.domain for one in records)
     sops = {rows.masked(one): _sop(page, one) for one in domains}
     data = {**rows.words(), "baseline": rows.masked(name), "runs": runs, "sops": sops}
-    return Embedded(runs=json_text(data), details=details)
+    return json_text(data), details
 
 
 def _sop(page: SessionPage, domain: str) -> str:

@@ -18,7 +18,7 @@ from pytest_sopbench._core.model.trace import Trace, Usage
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.text import read_as_json_writes
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
-from pytest_sopbench._reports.failure.task import headline, must_first, usage_text, value_line
+from pytest_sopbench._reports.failure import headline, must_first, usage_text, value_line
 from pytest_sopbench._reports.html.timeline import (
     shortened,
     shortened_mapping,
@@ -280,10 +280,10 @@ def json_text(value: object) -> str:
 
     Such signs stand inside of strings alone, so each may be written as an escape.
     """
-    return _SIGNS.sub(_escaped, _encode_page(value))
+    return _SIGNS.sub(escaped_sign, _encode_page(value))
 
 
-def _escaped(found: re.Match[str]) -> str:
+def escaped_sign(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04x}"
 
 

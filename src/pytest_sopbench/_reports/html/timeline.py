@@ -15,9 +15,9 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.trajectory.calls import Call, ExpectedCall, Trajectory
 from pytest_sopbench._core.trajectory.match import TrajectoryMatch, match_trajectory
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._reports.failure.task import must_first, rule_name
-from pytest_sopbench._reports.failure.trajectory import Row, aligned_rows, departure_row
+from pytest_sopbench._reports.failure import must_first, rule_name
 from pytest_sopbench._reports.text import ShownCall, call_of
+from pytest_sopbench._reports.trajectory import Row, aligned_rows, departure_row
 
 # Lay a run beside the expected calls and beside the run of the baseline, step by step.
 

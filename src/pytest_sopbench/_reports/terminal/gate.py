@@ -12,7 +12,7 @@ from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.statistics import wilson
 from pytest_sopbench._core.variants import NOSOP, VariantFinding
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.failure.task import headline
+from pytest_sopbench._reports.failure import headline
 from pytest_sopbench._reports.text import (
     WIDTH,
     counted,

@@ -14,7 +14,7 @@ from pytest_sopbench._core.model.trace import MISSING, Mismatch
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.text import as_words
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.failure.task import expected_text, headline, must_first, rule_name
+from pytest_sopbench._reports.failure import expected_text, headline, must_first, rule_name
 from pytest_sopbench._reports.text import (
     ELLIPSIS,
     WIDTH,

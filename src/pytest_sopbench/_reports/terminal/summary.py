@@ -22,7 +22,7 @@ from pytest_sopbench._core.metrics.total import Total
 from pytest_sopbench._core.metrics.trials import TaskTrials, TrialCounts
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
-from pytest_sopbench._reports.failure.task import must_first, rule_name
+from pytest_sopbench._reports.failure import must_first, rule_name
 from pytest_sopbench._reports.text import (
     WIDTH,
     amount,

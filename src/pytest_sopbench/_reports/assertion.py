@@ -1,24 +1,84 @@
-"""How a run departs from the trajectory that was approved: one line for each step concerned.
+"""What a failed assertion says: of the calls of a run, or of a trajectory that was approved.
 
-pytest prints the lines behind `E`, the first one behind `assert`; together they stay within 80
-columns.
+pytest prints them behind `E`, the first one behind the name of the exception or behind `assert`;
+together they stay within 80 columns.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
+from pytest_sopbench._core.contract import RuleResult
 from pytest_sopbench._core.model.trace import Mismatch
-from pytest_sopbench._core.trajectory.calls import ArgumentDifference, Trajectory
+from pytest_sopbench._core.trajectory.calls import ArgumentDifference, Trajectory, Unmet
 from pytest_sopbench._core.trajectory.match import UnlikePair
 from pytest_sopbench._core.trajectory.snapshot import SnapshotMatch
-from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._reports.text import counted, cut, one_line, shown
+from pytest_sopbench._reports.text import columns, counted, cut, one_line, padded, shown
+from pytest_sopbench._reports.trajectory import SeenCall, as_json, call_text, rule_lines
 
-from .trajectory import call_text
+# Calls that a demand on a run wants otherwise: at most 15 lines.
 
-WIDTH = 80 - len("E         ")
+WIDTH = 80 - len("E       ")
+"""Columns of a line."""
+
+TAKEN = len("AssertionError: ")
+"""Columns of the first line that stand before it."""
+
+ROWS = 9
+"""Calls that are shown around the one that matters."""
+
+RULES = 4
+"""Broken rules that are shown, where the calls stand below them."""
+
+
+def unmet_lines(words: str, unmet: Unmet, calls: Sequence[SeenCall]) -> list[str]:
+    """Say what was asked for, why it is not so, and what was called instead."""
+    return [
+        cut(one_line(words), WIDTH - TAKEN),
+        cut(one_line(unmet.why), WIDTH),
+        *call_lines(calls, unmet.step),
+    ]
+
+
+def contract_lines(broken: Sequence[RuleResult], calls: Sequence[SeenCall]) -> list[str]:
+    """Name the broken rules, and what was called."""
+    count = len(broken)
+    rules = rule_lines(broken, WIDTH)
+    left = count - RULES
+    return [
+        f"{count} rules of the contract are broken" if count > 1 else "a rule is broken",
+        *(one_line(line) for line in rules[:RULES]),
+        *([f"and {left} more"] if left > 0 else ()),
+        *call_lines(calls, None),
+    ]
+
+
+def call_lines(calls: Sequence[SeenCall], marked: int | None) -> Iterator[str]:
+    """Yield the calls with what came back; `>` marks the step that matters, counted from 1."""
+    if not calls:
+        yield "calls: none"
+        return
+    first = max(0, min((marked or 1) - 1 - ROWS // 2, len(calls) - ROWS))
+    if first:
+        yield f"    ... {first} before"
+    texts = [one_line(call_text(call.name, call.arguments)) for call in calls]
+    seen = range(first, min(first + ROWS, len(calls)))
+    side = min(max(columns(texts[at]) for at in seen), WIDTH * 5 // 8)
+    for at in seen:
+        mark = ">" if at + 1 == marked else " "
+        yield cut(f"{mark}{at + 1:>3} {padded(texts[at], side)}  {_came_back(calls[at])}", WIDTH)
+    left = len(calls) - seen.stop
+    if left:
+        yield f"    ... {left} more"
+
+
+def _came_back(call: SeenCall) -> str:
+    return f"-> {shown(call.result)}" if call.error is None else f"error: {one_line(call.error)}"
+
+
+# Steps that depart from the trajectory that was approved: one line for each.
+
+SNAPSHOT_WIDTH = 80 - len("E         ")
 """Columns of a line."""
 
 STEPS = 5
@@ -41,7 +101,7 @@ def diff_lines(title: str, comparison: SnapshotMatch, *, approve: str) -> list[s
     steps = sorted(_steps(comparison))
     counts = [(sum(kind == word for _, kind, _ in steps), word) for word in _WORDS]
     what = ", ".join(f"{count} {word}" for count, word in counts if count)
-    lines = [cut(f"{what}: {title} departs from its snapshot", WIDTH)]
+    lines = [cut(f"{what}: {title} departs from its snapshot", SNAPSHOT_WIDTH)]
     lines += [_line(kind, text) for _, kind, text in steps[:STEPS]]
     lines += _more(len(steps) - STEPS)
     if comparison.of > 1:
@@ -54,7 +114,7 @@ def diff_lines(title: str, comparison: SnapshotMatch, *, approve: str) -> list[s
 def document_diff_lines(title: str, mismatches: Sequence[Mismatch], *, approve: str) -> list[str]:
     """Name the paths at which a document differs from the approved one that is nearest."""
     paths = counted(len(mismatches), "path")
-    lines = [cut(f"{paths} changed: {title} departs from its snapshot", WIDTH)]
+    lines = [cut(f"{paths} changed: {title} departs from its snapshot", SNAPSHOT_WIDTH)]
     for one in mismatches[:STEPS]:
         values = f"{one.field}: {shown(one.expected)} -> {shown(one.actual)} ({one.why})"
         lines.append(_line("changed", values))
@@ -69,7 +129,8 @@ def missing_lines(title: str, made: Trajectory, *, approve: str) -> list[str]:
     ]
     return [
         cut(
-            f"no snapshot of {title}; {counted(len(calls), 'call') if calls else 'no call'}", WIDTH
+            f"no snapshot of {title}; {counted(len(calls), 'call') if calls else 'no call'}",
+            SNAPSHOT_WIDTH,
         ),
         *calls[:STEPS],
         *_more(len(calls) - STEPS),
@@ -110,18 +171,14 @@ def _changed(unlike: UnlikePair, name: str) -> str:
 def _difference(difference: ArgumentDifference) -> str:
     path = difference.path or "arguments"
     if difference.why == "missing":
-        return f"{path} {_json(difference.expected)} is missing"
+        return f"{path} {as_json(difference.expected)} is missing"
     if difference.why == "unexpected":
-        return f"{path} {_json(difference.actual)} was not there"
-    return f"{path} {_json(difference.expected)} -> {_json(difference.actual)}"
-
-
-def _json(value: JsonValue) -> str:
-    return json.dumps(value, ensure_ascii=False)
+        return f"{path} {as_json(difference.actual)} was not there"
+    return f"{path} {as_json(difference.expected)} -> {as_json(difference.actual)}"
 
 
 def _line(kind: str, text: str) -> str:
-    return cut(one_line(f"{kind:<{_LABEL}}{text}"), WIDTH)
+    return cut(one_line(f"{kind:<{_LABEL}}{text}"), SNAPSHOT_WIDTH)
 
 
 def _more(count: int) -> Sequence[str]:

@@ -17,7 +17,7 @@ from pytest_sopbench._core.hiding import ready_to_cut, without_commands
 from pytest_sopbench._core.model.task import TaskKey, TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.failure.task import value_line
+from pytest_sopbench._reports.failure import value_line
 from pytest_sopbench._reports.terminal.comparison import lost_records
 from pytest_sopbench._reports.text import cut, one_line
 

@@ -29,8 +29,7 @@ from pytest_sopbench._reports.text import (
     seconds,
     shown,
 )
-
-from .trajectory import call_lines
+from pytest_sopbench._reports.trajectory import call_lines
 
 # The rules that a run has broken, as its failure shows them.
 

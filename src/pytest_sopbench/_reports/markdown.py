@@ -23,7 +23,7 @@ from pytest_sopbench._core.model.task import TaskKey, agent_of, domain_of
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.variants import VariantFinding
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.failure.task import value_line
+from pytest_sopbench._reports.failure import value_line
 from pytest_sopbench._reports.terminal.comparison import (
     change_text,
     difference_text,

@@ -163,9 +163,9 @@ def call_text(name: str, arguments: JsonValue) -> str:
     if arguments is None:
         return name
     if isinstance(arguments, dict):
-        inside = ", ".join(f"{key}={_json(value)}" for key, value in arguments.items())
+        inside = ", ".join(f"{key}={as_json(value)}" for key, value in arguments.items())
         return f"{name}({inside})"
-    return f"{name}({_json(arguments)})"
+    return f"{name}({as_json(arguments)})"
 
 
 def _title(match: TrajectoryMatch) -> str:
@@ -227,7 +227,7 @@ def _explanation(
         yield f"{more} more arguments differ" if more > 1 else "1 more argument differs"
     if departure.step > 1:
         before = actual[departure.step - 2]
-        what = f"failed: {before.error}" if before.error is not None else _json(before.result)
+        what = f"failed: {before.error}" if before.error is not None else as_json(before.result)
         yield _cut(f"before it, step {departure.step - 1}, {before.name}: {what}", width)
     yield _cut(_counts(match), width)
     if match.overlapping:
@@ -242,10 +242,10 @@ def _range_text(steps: Sequence[int]) -> str:
 def _difference_text(difference: ArgumentDifference) -> str:
     path = difference.path or "arguments"
     if difference.why == "missing":
-        return f"{path}: missing, expected {_json(difference.expected)}"
+        return f"{path}: missing, expected {as_json(difference.expected)}"
     if difference.why == "unexpected":
-        return f"{path}: unexpected, was {_json(difference.actual)}"
-    values = f"expected {_json(difference.expected)}, was {_json(difference.actual)}"
+        return f"{path}: unexpected, was {as_json(difference.actual)}"
+    values = f"expected {as_json(difference.expected)}, was {as_json(difference.actual)}"
     return f"{path}: {values} ({difference.why})"
 
 
@@ -264,7 +264,7 @@ def _expected_text(call: ExpectedCall) -> str:
     return call.name if call.arguments is None else call_text(call.name, dict(call.arguments))
 
 
-def _json(value: JsonValue) -> str:
+def as_json(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

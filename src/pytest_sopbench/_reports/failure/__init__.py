@@ -1,1 +1,0 @@
-"""One run in full: what a test that fails prints."""
