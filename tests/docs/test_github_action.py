@@ -232,8 +232,21 @@ def test_a_session_without_a_result_is_a_failure(runner: Runner) -> None:
 
     assert 4 == status
     assert "failure" == runner.api.checks[0]["conclusion"]
-    assert "no result: pytest ended with status 4" == runner.api.checks[0]["output"]["title"]
+    output = runner.api.checks[0]["output"]
+    said = "unrecognized arguments: --no-such-option"
+    assert output["title"].startswith(f"no result: pytest ended with status 4: {said}")
+    for place in (output["summary"], runner.summary.read_text(), runner.output):
+        assert said in place
     assert not runner.cache.is_file()
+
+
+def test_a_usage_error_of_the_suite_is_told_where_the_verdict_would_stand(runner: Runner) -> None:
+    status = runner.run("push", arguments="--sop-domain=nowhere")
+
+    output = runner.api.checks[0]["output"]
+    assert 4 == status
+    assert "nowhere" in output["title"]
+    assert "    ERROR: " in output["summary"]
 
 
 def test_the_report_of_an_earlier_session_is_no_result(runner: Runner) -> None:

@@ -9,14 +9,17 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from threading import Thread
 from typing import Any, cast
 
 REPORT = Path("sop-report")
@@ -28,6 +31,8 @@ CACHED = Path("sop-baseline.jsonl")
 # GitHub takes 65,535 characters of a summary, and counts them after encoding.
 SUMMARY_LIMIT = 60_000
 TIMEOUT_S = 30
+READ_S = 5
+ERROR_LINES = 40
 
 
 def main() -> int:
@@ -36,17 +41,40 @@ def main() -> int:
     shutil.rmtree(REPORT, ignore_errors=True)
     REPORT.mkdir()
     baseline = Path(given["SOP_BASELINE"])
-    status = subprocess.call(pytest_command(given, baseline))  # noqa: S603 - the workflow's own words
+    status, errors = run(pytest_command(given, baseline))
     report = read_report()
     succeeded = status == 0 and report.get("verdict", {}).get("state") in {"holds", "not checked"}
-    title = title_of(report, status)
+    title = title_of(report, status, errors)
     write_outputs(given, title=title, conclusion="success" if succeeded else "failure")
     print(f"sop: {title}")  # noqa: T201 - the log of the step
+    if not PAGE.is_file():
+        write_why(given, title, errors)
     if given.get("SOP_CHECK_NAME"):
         post_check(given, title=title, conclusion="success" if succeeded else "failure")
     if succeeded and given.get("GITHUB_EVENT_NAME") != "pull_request" and baseline == CACHED:
         shutil.copyfile(SESSION, CACHED)
     return 0 if succeeded else status or 1
+
+
+def run(command: Sequence[str]) -> tuple[int, str]:
+    """Run a command; return its status and the end of its standard error, which is shown."""
+    kept: deque[str] = deque(maxlen=ERROR_LINES)
+    process = subprocess.Popen(  # noqa: S603 - the workflow's own words
+        command, stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace"
+    )
+
+    def pass_on() -> None:
+        for line in process.stderr or ():
+            sys.stderr.write(line)
+            sys.stderr.flush()
+            kept.append(line)
+
+    reader = Thread(target=pass_on, daemon=True)
+    reader.start()
+    status = process.wait()
+    # What an agent has left running may hold the other end for ever.
+    reader.join(READ_S)
+    return status, "".join([*kept]).strip()
 
 
 def pytest_command(given: Mapping[str, str], baseline: Path) -> list[str]:
@@ -86,10 +114,12 @@ def read_report() -> dict[str, Any]:
     return cast("dict[str, Any]", report) if isinstance(report, dict) else {}
 
 
-def title_of(report: Mapping[str, Any], status: int) -> str:
+def title_of(report: Mapping[str, Any], status: int, errors: str) -> str:
     """Return the verdict in one line, such as `91.7 % correct, 11 of 12; all gates hold`."""
     if not report:
-        return f"no result: pytest ended with status {status}"
+        # Of a wrong option the usage comes first.
+        why = re.search(r"error: (?!usage: )(.+)", errors, re.IGNORECASE)
+        return f"no result: pytest ended with status {status}{f': {why[1]}' if why else ''}"
     parts = [share_of(report), gates_of(report["verdict"])]
     comparison: dict[str, Any] = report.get("comparison") or {}
     compared: dict[str, Any] = comparison.get("groups") or {}
@@ -140,12 +170,21 @@ def write_outputs(given: Mapping[str, str], **outputs: str) -> None:
             file.writelines(f"{key}={' '.join(text.split())}\n" for key, text in outputs.items())
 
 
+def write_why(given: Mapping[str, str], title: str, errors: str) -> None:
+    """Write the page of a session that wrote none: what pytest said, or where that stands."""
+    # Indented, no text of theirs can end the block.
+    said = "\n".join(f"    {line}" for line in errors.splitlines())
+    page = f"# SOP: {title}\n\n{said or 'The log of the job has its output.'}\n"
+    PAGE.write_text(page, "utf-8")
+    path = given.get("GITHUB_STEP_SUMMARY")
+    if path:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(page)
+
+
 def post_check(given: Mapping[str, str], *, title: str, conclusion: str) -> None:
     """Post a check run. GitHub refuses it for forks; then the job alone shows the verdict."""
-    try:
-        summary = PAGE.read_text("utf-8")
-    except OSError:
-        summary = "The session wrote no page. The log of the job has its output."
+    summary = PAGE.read_text("utf-8")
     whole = summary.encode()
     if len(whole) > SUMMARY_LIMIT:
         kept = whole[:SUMMARY_LIMIT].decode(errors="ignore")
