@@ -344,7 +344,7 @@ def brute_force(
     )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(
     actual=runs(),
     expected=expectations(),
@@ -360,7 +360,7 @@ def test_a_match_holds_exactly_where_one_order_of_both_sides_is_the_same(
     assert result.held is (result.departure is None)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(actual=runs(), data=st.data())
 def test_exact_accepts_every_order_of_a_run_and_no_other(
     actual: Trajectory, data: st.DataObject
@@ -377,7 +377,7 @@ def test_exact_accepts_every_order_of_a_run_and_no_other(
     assert match_trajectory(named, forms).held is (tuple(listed) in set(orders(actual.calls)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     actual=runs(),
     expected=expectations(),
@@ -398,7 +398,7 @@ def test_every_call_is_told_of_exactly_once(
         assert answers(expected[pair.place - 1], actual[pair.step - 1], mode)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(actual=runs(), expected=expectations(5), whole=st.booleans())
 def test_an_order_is_kept_exactly_where_brute_force_says_so(
     actual: Trajectory, expected: tuple[ExpectedCall, ...], *, whole: bool

@@ -305,7 +305,7 @@ def brute_force(
             return n == most_pairs(expected, calls, mode)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(calls=CALLS, expected=EXPECTED, match=st.sampled_from(MATCHES), mode=st.sampled_from(MODES))
 def test_a_match_holds_exactly_when_brute_force_says_so(
     calls: Any, expected: Any, match: MatchMode, mode: ArgumentMode
@@ -321,7 +321,7 @@ def test_a_match_holds_exactly_when_brute_force_says_so(
     assert result.held is (result.departure is None)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(calls=CALLS, expected=EXPECTED, match=st.sampled_from(MATCHES), mode=st.sampled_from(MODES))
 def test_every_call_is_told_of_exactly_once(
     calls: Any, expected: Any, match: MatchMode, mode: ArgumentMode

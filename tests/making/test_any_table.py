@@ -86,7 +86,7 @@ def planned(grid: Grid) -> Plan | None:
         return None
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(grids())
 def test_a_table_becomes_a_domain_that_loads_or_is_refused_in_one_line(grid: Grid) -> None:
     plan = planned(grid)

@@ -30,8 +30,6 @@ from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench.errors import ToolError
 from tests.builders.pages import write_returns
 
-LEAST = 2_000
-
 
 @pytest.fixture(scope="module")
 def returns(tmp_path_factory: pytest.TempPathFactory) -> Domain:
@@ -133,7 +131,7 @@ CALLS = st.lists(
 
 
 @given(ORDERS, REFUNDS, CALLS)
-@settings(max_examples=LEAST, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_tools_do_what_a_model_of_them_does(
     returns: Domain,
     orders: list[dict[str, str]],

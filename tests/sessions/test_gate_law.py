@@ -357,7 +357,7 @@ WELL = Invented(
 @example(session=WELL, bound=1.0, edit=leave)
 @example(session=replace(WELL, shards=0), bound=1.0, edit=drop(0))
 @example(session=replace(WELL, forgets=RunKey("refunds", "T1", 1, AGENT)), bound=0.0, edit=leave)
-@settings(max_examples=300)
+@settings(max_examples=120)
 def test_a_gate_that_holds_has_a_line_of_every_selected_run_and_enough_of_them(
     session: Invented, bound: float, edit: Edit
 ) -> None:
