@@ -91,18 +91,23 @@ def agent(task_id, inputs, tools, output_fields):
 """
 
 
-def test_the_whole_bundled_domain_in_two_workers(
+def test_a_bundled_domain_in_two_workers(
     pytester: pytest.Pytester, saved: Callable[..., Any]
 ) -> None:
+    """On as many tasks as have every third, fifth and seventh meet in every way."""
     pytester.makepyfile(seasoned=BUNDLED_AGENT)
 
     result = pytester.runpytest(
-        "--sop-domain=dangerous_goods", "--agent=seasoned:agent", "-n2", "-q"
+        "--sop-domain=dangerous_goods",
+        "--agent=seasoned:agent",
+        "--sop-sample=first:105",
+        "-n2",
+        "-q",
     )
 
     calls = sum(len(run["calls"]) for run in saved().runs)
-    expected = counted(range(1, 328)) | {"tool_accuracy": (calls - 327 // 3) / calls}
+    expected = counted(range(1, 106)) | {"tool_accuracy": (calls - 105 // 3) / calls}
     summary = saved().summary["domains"]["dangerous_goods"]
     assert expected == pytest.approx({name: summary[name] for name in expected})
-    failed = 327 - int(expected["correct"])
-    result.assert_outcomes(passed=327 - failed, failed=failed)
+    failed = 105 - int(expected["correct"])
+    result.assert_outcomes(passed=105 - failed, failed=failed)
