@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import pytest
 from click.testing import CliRunner, Result
 
 from pytest_sopbench.cli import main
@@ -15,3 +16,10 @@ SOPBENCH = (sys.executable, "-c", "from pytest_sopbench.cli import main; main()"
 def sopbench(*words: str) -> Result:
     """Run the command with these words in the current folder; what it raises is raised here."""
     return CliRunner().invoke(main, words, catch_exceptions=False)
+
+
+def ran(*words: str) -> pytest.RunResult:
+    """Run the command as `sopbench` does, and return what a process of its own would have said."""
+    result = sopbench(*words)
+    lines = (result.stdout.splitlines(), result.stderr.splitlines())
+    return pytest.RunResult(result.exit_code, *lines, duration=0.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders.commands import SOPBENCH
+from tests.builders.commands import ran
 
 CLOSES = {
     "stdin": "os.close(0)",
@@ -19,7 +19,7 @@ REPLACES = {"replaced": "os.dup2(os.open(os.devnull, os.O_RDONLY), 1)"}
 STREAMS = {"the stream": "sys.stdout.close()", "that of errors": "sys.stderr.close()"}
 PLACES = [
     *(("habits", what) for what in (*CLOSES, *REPLACES, *STREAMS)),
-    *(("workers", what) for what in CLOSES),
+    *(("workers", what) for what in ("stdout", "all of them")),
 ]
 
 
@@ -35,7 +35,7 @@ def test_what_is_closed_at_import_is_put_back_and_told(
 
     result = pytester.runpytest_subprocess("--sop-domain=lab", "--agent=habits:right", *words)
 
-    asked = pytester.run(*SOPBENCH, "gate", "last", "--fail-under=1")
+    asked = ran("gate", "last", "--fail-under=1")
     assert [1, 1] == [result.ret, asked.ret]
     result.stdout.fnmatch_lines(["TSR   100.0% correct, 6 of 6*", "* was closed *"])
     assert "INTERNALERROR" not in f"{result.stdout}{result.stderr}"

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_sopbench.cli import main
-from tests.builders.commands import SOPBENCH
+from tests.builders.commands import ran
 
 pytestmark = pytest.mark.usefixtures("lab")
 
@@ -218,7 +218,7 @@ class TestTheReportOfIt:
     def test_it_compares_with_the_sessions_own_baseline(self, pytester: pytest.Pytester) -> None:
         pytester.runpytest(*AGAINST_MAIN, "--sop-agent=habits:loses_second", "--sop-gate=lost=0")
 
-        page = pytester.run(*SOPBENCH, "report", "last", "--to=md")
+        page = ran("report", "last", "--to=md")
 
         page.stdout.fnmatch_lines(["- lost tasks *does not hold*", "## Compared with main"])
 
@@ -226,7 +226,7 @@ class TestTheReportOfIt:
         pytester.runpytest(*AGAINST_MAIN, "--sop-agent=habits:loses_second", "--sop-gate=lost=0")
         (pytester.path / ".sop/sessions/main.jsonl").unlink()
 
-        page = pytester.run(*SOPBENCH, "report", "last", "--to=md")
+        page = ran("report", "last", "--to=md")
 
         assert 0 == page.ret
         page.stderr.fnmatch_lines(["*main.jsonl: the baseline of the session is not here*"])

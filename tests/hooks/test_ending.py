@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders.commands import SOPBENCH
+from tests.builders.commands import ran
 
 pytestmark = pytest.mark.usefixtures("lab")
 
@@ -137,9 +137,9 @@ def test_an_end_that_no_guard_can_see_is_told_by_gate(
     session = newest()
     assert session is not None
 
-    text = pytester.run(*SOPBENCH, "gate", "last")
-    as_json = pytester.run(*SOPBENCH, "gate", "last", "--json")
-    by_name = pytester.run(*SOPBENCH, "gate", session.stem)
+    text = ran("gate", "last")
+    as_json = ran("gate", "last", "--json")
+    by_name = ran("gate", session.stem)
 
     assert [1, 1, 1] == [text.ret, as_json.ret, by_name.ret]
     text.stdout.fnmatch_lines([f"gate   the last session did not end: {session.stem}, begun * UTC"])
@@ -169,7 +169,7 @@ def test_a_process_that_ends_before_any_run_is_told_by_gate(pytester: pytest.Pyt
     pytester.makepyfile(ends="import ctypes\nctypes.CDLL(None)._exit(0)")
     pytester.runpytest_subprocess(*RUN)
 
-    result = pytester.run(*SOPBENCH, "gate", "last", "--fail-under=0.5")
+    result = ran("gate", "last", "--fail-under=0.5")
 
     assert 1 == result.ret
     result.stdout.fnmatch_lines(["gate   the last session did not end: *"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders.commands import SOPBENCH
+from tests.builders.commands import ran
 
 pytestmark = pytest.mark.usefixtures("lab")
 
@@ -111,7 +111,7 @@ def test_a_file_that_was_asked_a_tolerance_alone_was_asked_no_gate(
 ) -> None:
     pytester.runpytest(*TOLERANT)
 
-    result = pytester.run(*SOPBENCH, "gate", "last")
+    result = ran("gate", "last")
 
     assert 2 == result.ret
     result.stderr.fnmatch_lines(["*it has no gate*"])

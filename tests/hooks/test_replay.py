@@ -15,7 +15,7 @@ import pytest
 import urllib3  # noqa: F401 - what a session inside of a test imports is imported once
 
 from pytest_sopbench._replay.cassette_lines import checksum
-from tests.builders.commands import SOPBENCH
+from tests.builders.commands import ran
 
 from .conftest import ReadSaved
 
@@ -297,7 +297,7 @@ def test_what_changes_with_every_run_is_left_out_by_the_lines_that_are_printed(
     settings = "\n".join(lines[begin:end])
     file.write_text(f"{file.read_text().splitlines()[0]}\n{settings}\n")
     served = pytester.run(*run, ONLY)
-    check = pytester.run(*SOPBENCH, "cassettes", "check")
+    check = ran("cassettes", "check")
     monkeypatch.setenv("MORE", " Be strict.")
     changed = pytester.run(*run, ONLY)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders.commands import SOPBENCH
+from tests.builders.commands import ran
 
 pytestmark = pytest.mark.usefixtures("lab")
 
@@ -285,7 +285,7 @@ def test_a_session_that_could_not_be_saved_is_not_the_last_one(
     result = pytester.runpytest_subprocess(*RIGHT, *options)
 
     assert started == saved().header["identity"]
-    assert 1 == pytester.run(*SOPBENCH, "gate", "last", "--fail-under=0.5").ret
+    assert 1 == ran("gate", "last", "--fail-under=0.5").ret
     if not options:
         result.stdout.fnmatch_lines(["note   *sopbench gate last fails*", "not saved: *"])
 

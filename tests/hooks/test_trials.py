@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.builders.commands import SOPBENCH
+from tests.builders.commands import ran
 
 from .conftest import ReadSaved
 
@@ -162,7 +162,7 @@ def test_shards_are_put_together_with_their_trials(pytester: pytest.Pytester) ->
     for number in (1, 2):
         pytester.runpytest(*common, f"--sop-shard={number}/2", f"--sop-save=part{number}")
 
-    done = pytester.run(*SOPBENCH, "merge", "part1", "part2", "--out", "all")
+    done = ran("merge", "part1", "part2", "--out", "all")
 
     assert 0 == done.ret, done.stderr.str()
     lines = (pytester.path / ".sop/sessions/all.jsonl").read_text().splitlines()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders.commands import SOPBENCH
+from tests.builders.commands import ran
 
 pytestmark = pytest.mark.usefixtures("lab")
 
@@ -130,10 +130,10 @@ def test_a_baseline_without_an_agent_in_common_ends_the_session_first(
 
 @pytest.mark.usefixtures("both")
 def test_the_saved_session_answers_as_the_session_did(pytester: pytest.Pytester) -> None:
-    held = pytester.run(*SOPBENCH, "gate", "both", "--gate", "tsr=0.9@right")
-    fails = pytester.run(*SOPBENCH, "gate", "both", "--gate", "tsr=0.9")
-    shown = pytester.run(*SOPBENCH, "show", "both")
-    page = pytester.run(*SOPBENCH, "report", "both")
+    held = ran("gate", "both", "--gate", "tsr=0.9@right")
+    fails = ran("gate", "both", "--gate", "tsr=0.9")
+    shown = ran("show", "both")
+    page = ran("report", "both")
 
     assert (0, 1) == (held.ret, fails.ret)
     fails.stdout.fnmatch_lines(["gate   lab (habits:loses_second): TSR >= 90% does not hold*"])
@@ -147,8 +147,8 @@ def test_shards_of_two_agents_are_merged_in_whichever_order_these_were_given(
     pytester.runpytest(LAB, RIGHT, SECOND, "--sop-shard=1/2", "--sop-save=one")
     pytester.runpytest(LAB, SECOND, RIGHT, "--sop-shard=2/2", "--sop-save=two")
 
-    merged = pytester.run(*SOPBENCH, "merge", "one", "two", "--out", "whole")
-    gated = pytester.run(*SOPBENCH, "gate", "whole", "--gate", "tsr=1", "--json")
+    merged = ran("merge", "one", "two", "--out", "whole")
+    gated = ran("gate", "whole", "--gate", "tsr=1", "--json")
 
     assert 0 == merged.ret
     gates = json.loads(gated.stdout.str())["gates"]
@@ -159,7 +159,7 @@ def test_shards_of_two_agents_are_merged_in_whichever_order_these_were_given(
 
 @pytest.mark.usefixtures("both")
 def test_what_disagrees_between_agents_is_not_called_flaky(pytester: pytest.Pytester) -> None:
-    result = pytester.run(*SOPBENCH, "compare", "--flaky", "both")
+    result = ran("compare", "--flaky", "both")
 
     assert 2 == result.ret
     result.stderr.fnmatch_lines(["*of several agents: habits:loses_second, habits:right"])
@@ -169,7 +169,7 @@ def test_what_disagrees_between_agents_is_not_called_flaky(pytester: pytest.Pyte
 def test_a_task_is_explained_by_one_agent_with_the_others_beside(
     pytester: pytest.Pytester,
 ) -> None:
-    result = pytester.run(*SOPBENCH, "show", "both", "T_02", "--explain")
+    result = ran("show", "both", "T_02", "--explain")
 
     result.stdout.fnmatch_lines(
         [
@@ -182,7 +182,7 @@ def test_a_task_is_explained_by_one_agent_with_the_others_beside(
 
 @pytest.mark.usefixtures("both")
 def test_a_comparison_for_programs_pools_no_two_agents(pytester: pytest.Pytester) -> None:
-    result = pytester.run(*SOPBENCH, "compare", "both", "both", "--json")
+    result = ran("compare", "both", "both", "--json")
 
     (compared,) = json.loads(result.stdout.str())["compared"]
     assert {"lab (habits:right)", "lab (habits:loses_second)"} == compared["groups"].keys()
@@ -191,7 +191,7 @@ def test_a_comparison_for_programs_pools_no_two_agents(pytester: pytest.Pytester
 
 @pytest.mark.usefixtures("both")
 def test_a_table_of_sessions_has_a_row_for_each_agent(pytester: pytest.Pytester) -> None:
-    result = pytester.run(*SOPBENCH, "compare", "both", "both", "both")
+    result = ran("compare", "both", "both", "both")
 
     assert 3 == sum("both (habits:right)" in line for line in result.outlines)
     assert 3 == sum("both (habits:loses_second)" in line for line in result.outlines)
