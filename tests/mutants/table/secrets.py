@@ -196,7 +196,7 @@ MUTANTS = (
     Mutant(
         "outputs/hidden-signs-of-the-page",
         "visible",
-        "_SIGNS.sub(_escaped, text)",
+        "_SIGNS.sub(escaped_sign, text)",
         "text",
         ("reports/html/test_page.py",),
         "Signs that turn the order of letters hide what an agent did.",
