@@ -90,7 +90,9 @@ def test_an_agent_that_closes_standard_output_fails_the_session_and_is_named_in_
 
     assert 1 == result.ret
     result.assert_outcomes(passed=6)
-    result.stdout.fnmatch_lines(["*sys.stdout was closed at *meddler.py:*; it was kept open"])
+    result.stdout.fnmatch_lines(
+        ["*sys.stdout was closed at *meddler.py:*, which fails the session: leave it open"]
+    )
     result.stderr.no_fnmatch_line("*Traceback*")
 
 
@@ -113,8 +115,29 @@ def test_a_test_that_closes_standard_output_fails_the_session_and_is_named_in_on
 
     assert 1 == result.ret
     result.assert_outcomes(passed=6)
-    result.stdout.fnmatch_lines(["*sys.stdout was closed at *.py:*; it was kept open"])
+    result.stdout.fnmatch_lines(
+        ["*sys.stdout was closed at *.py:*, which fails the session: leave it open"]
+    )
     result.stderr.no_fnmatch_line("*Traceback*")
+
+
+def test_standard_output_that_is_closed_after_the_last_test_is_kept_open_quietly(
+    pytester: pytest.Pytester, lab: Path
+) -> None:
+    pytester.makeconftest(
+        """
+        import sys
+
+        def pytest_sessionfinish():
+            sys.stdout.close()
+        """
+    )
+
+    result = pytester.runpytest_subprocess("--sop-domain=lab", "--agent=habits:right")
+
+    assert 0 == result.ret
+    result.assert_outcomes(passed=6)
+    result.stdout.no_fnmatch_line("*was closed at*")
 
 
 @pytest.mark.parametrize("capture", ["capsys", "capfd"])
