@@ -67,7 +67,7 @@ def test_another_pace_is_told(
 
     result = pytester.runpytest(*RIGHT, *now)
 
-    assert [f"last time 11 min{said}"] == [
+    assert [f"last time the runs took 11 min{said}"] == [
         line.partition("; ")[2] for line in forecast(result) if "last time" in line
     ]
 

@@ -451,7 +451,8 @@ def _last_time(sop: SopSession, runs: int | None, domains: Collection[str]) -> s
         return ""
     if last.duration_s < SHORT and not last.cost_usd:
         return ""
-    made = "" if last.runs == runs else f"{counted(last.runs, 'run')} in "
+    # Workers start and fixtures are set up beside: the session took longer than its runs.
+    made = "the runs took " if last.runs == runs else f"{counted(last.runs, 'run')} in "
     cost = "" if last.cost_usd is None else f", {money(last.cost_usd)}"
     return f"; last time {made}{minutes(last.duration_s)}{_other_pace(sop, last)}{cost}"
 
