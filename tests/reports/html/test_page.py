@@ -112,6 +112,18 @@ def test_what_changed_since_the_baseline_is_told(page_of: Any, run: Any, sources
     assert ["correct", "correct"] == page.detail(0)["was"]
 
 
+def test_only_what_was_lost_or_gained_has_a_colour(page_of: Any, run: Any, sources: Any) -> None:
+    before = [run("T1"), run("T2")]
+    compared = compare(
+        ComparedSession(name="main", records=before), ComparedSession(name="x", records=before)
+    )
+
+    page = page_of(*before, comparison=compared, sources=sources(baseline=before))
+
+    classes = {" ".join(one.itertext()): one.get("class") for one in page.all("p/span")}
+    assert ("none", "none") == (classes["lost 0"], classes["gained 0"])
+
+
 def test_a_task_has_all_that_is_known_of_it(page_of: Any, run: Any, sources: Any) -> None:
     facts = TaskFacts(
         inputs={"id": "R-1"},
