@@ -5,6 +5,7 @@ Domain `lab` has six tasks, two of each grade. The baseline is a session of the 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,6 +106,27 @@ class TestTheComparison:
 
         same.stdout.no_fnmatch_line("sop    *")
         changed.stdout.fnmatch_lines(["sop    the SOP of lab has changed since the baseline"])
+
+    @pytest.mark.parametrize("kind", ["html", "md"])
+    def test_a_changed_sop_is_told_on_pages(
+        self, pytester: pytest.Pytester, lab: Path, kind: str
+    ) -> None:
+        (sop,) = lab.glob("sop.*")
+        sop.write_text(f"{sop.read_text()}\nRetest twice.\n")
+
+        pytester.runpytest(*AGAINST_MAIN, RIGHT, f"--sop-report={kind}=page")
+
+        page = (pytester.path / "page").read_text("utf-8")
+        assert "the SOP of lab has changed since the baseline" in page
+
+    def test_a_changed_sop_is_told_to_programs(self, pytester: pytest.Pytester, lab: Path) -> None:
+        (sop,) = lab.glob("sop.*")
+        sop.write_text(f"{sop.read_text()}\nRetest twice.\n")
+
+        pytester.runpytest(*AGAINST_MAIN, RIGHT, "--sop-report=json=report.json")
+
+        report = json.loads((pytester.path / "report.json").read_text("utf-8"))
+        assert ["lab"] == report["comparison"]["changed_sops"]
 
     def test_sessions_of_other_rules_are_not_comparable(self, pytester: pytest.Pytester) -> None:
         result = pytester.runpytest(*AGAINST_MAIN, RIGHT, "-o", "sop_scoring=published")

@@ -759,6 +759,7 @@ def comparison_to_json(comparison: SessionComparison) -> dict[str, Any]:
         "baseline": comparison.pooled.name,
         "groups": {name: _group(one) for name, one in comparison.groups.items()},
         "setups": [asdict(one) for one in comparison.setups],
+        "changed_sops": [*comparison.changed_sops],
     }
     if not comparison.has_agents:
         return {**found, "pooled": _group(comparison.pooled)}

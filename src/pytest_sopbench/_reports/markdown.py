@@ -31,6 +31,7 @@ from pytest_sopbench._reports.terminal.comparison import (
     moved_path_parts,
     p_value,
     setup_text,
+    sop_text,
 )
 from pytest_sopbench._reports.terminal.gate import page_verdict, variant_text
 from pytest_sopbench._reports.terminal.summary import LIMIT, path_parts, trials_per_task
@@ -142,6 +143,8 @@ def comparison_block(compared: SessionComparison | None) -> Iterator[str]:
     else:
         yield f"**{_verdict(pooled)}**"
     yield ""
+    if compared.changed_sops:
+        yield f"- {escaped(sop_text(compared.changed_sops))}"
     if compared.setups:
         yield f"- setup: {', '.join(escaped(setup_text(one)) for one in compared.setups)}"
     yield from _task_lines("lost", pooled.lost, pooled)

@@ -36,6 +36,7 @@ from pytest_sopbench._reports.terminal.comparison import (
     leaderboard_cells,
     p_value,
     setup_text,
+    sop_text,
 )
 from pytest_sopbench._reports.terminal.gate import page_verdict, ungated_failures
 from pytest_sopbench._reports.terminal.summary import trials_per_task
@@ -215,6 +216,11 @@ def compared_lines(compared: SessionComparison | None) -> Sequence[Compared]:
 def setups_of(compared: SessionComparison | None) -> Sequence[str]:
     """Return what differs in the agents themselves."""
     return [setup_text(one) for one in compared.setups] if compared else ()
+
+
+def sop_lines(compared: SessionComparison | None) -> Sequence[str]:
+    """Return of which domains the SOP is another one, in one line."""
+    return [sop_text(compared.changed_sops)] if compared and compared.changed_sops else []
 
 
 def aside_lines(compared: SessionComparison | None) -> Iterator[str]:

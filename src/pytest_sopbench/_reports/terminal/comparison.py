@@ -104,9 +104,14 @@ def session_comparison_lines(compared: SessionComparison) -> Iterator[str]:
 def sop_lines(domains: Sequence[str]) -> Iterator[str]:
     """Yield of which domains the SOP is another one, since agents were given another text."""
     if domains:
-        noun, verb = ("SOP", "has") if len(domains) == 1 else ("SOPs", "have")
-        said = f"the {noun} of {one_line(', '.join(domains))} {verb} changed since the baseline"
-        yield from packed(f"{'sop':<{_LABEL - 1}}", said.split(), gap=" ", indent=_LABEL)
+        said = sop_text(domains).split()
+        yield from packed(f"{'sop':<{_LABEL - 1}}", said, gap=" ", indent=_LABEL)
+
+
+def sop_text(domains: Sequence[str]) -> str:
+    """Say of which domains, one at least, the SOP is another one."""
+    noun, verb = ("SOP", "has") if len(domains) == 1 else ("SOPs", "have")
+    return f"the {noun} of {one_line(', '.join(domains))} {verb} changed since the baseline"
 
 
 def setup_lines(changes: Sequence[SetupChange]) -> Iterator[str]:
