@@ -103,6 +103,12 @@ def test_a_tolerance_without_a_gate_forgives_nothing(pytester: pytest.Pytester) 
 
     assert pytest.ExitCode.TESTS_FAILED == result.ret
     result.assert_outcomes(failed=6)
+    result.stdout.fnmatch_lines(
+        [
+            "gate   unavailable <= 100% holds (got 0%)",
+            "       6 other failures, which no gate forgives",
+        ]
+    )
 
 
 @pytest.mark.usefixtures("lab")

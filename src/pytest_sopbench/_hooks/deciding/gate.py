@@ -344,7 +344,11 @@ class Gate:
         # What an entry asks must hold, whatever gates ask of its task.
         status = self.entries.report.fails + lacks - self._failed.forgiven
         told = self._failed.excused + self._failed.breached
-        self.others = failed - told if self.is_set else 0
+        if self.is_set:
+            self.others = failed - told
+        elif self._sop.options.gates:
+            # A bound on `unavailable` alone forgives no miss, and says nothing of it.
+            self.others = failed - self._failed.forgiven - self._failed.breached
         self.not_evaluated = deselection_reason(self._sop) if self.is_set else ""
         if self.not_evaluated:
             return status + self._leave_open()
