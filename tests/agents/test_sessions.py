@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench.agents import model_agent
+from tests.builders.commands import ran
 
 KEPT = "kept.jsonl"
 
@@ -130,7 +131,7 @@ def test_a_changed_prompt_and_setting_are_named_by_a_comparison(
     hashes = [sha256(one).hexdigest()[:4] for one in (before, now)]
     assert (0, 0) == (first.ret, result.ret), told(result)
     assert f"setup  prompt mine.jinja: {hashes[0]} -> {hashes[1]}, seed: 3 -> 40" in told(result)
-    again = pytester.run("sopbench", "compare", "before.jsonl", "last", "--json")
+    again = ran("compare", "before.jsonl", "last", "--json")
     changes = json.loads("\n".join(again.outlines))["compared"][0]["setups"]
     assert ["prompt mine.jinja", "seed"] == [one["what"] for one in changes]
     assert "abc" not in (pytester.path / "before.jsonl").read_text().splitlines()[0]

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.builders.commands import ran
+
 RULES = [
     {"id": "measure-first", "clause": "1", "requires": {"all_of": ["measure"]}},
     {"id": "measure-once", "clause": "2", "severity": "must", "at_most": {"measure": 1}},
@@ -299,7 +301,7 @@ def test_a_right_answer_with_a_wrong_write_fails_and_is_counted(
             "*gate   expected calls >= 90%*",
         ]
     )
-    page = pytester.run("sopbench", "report", "s", "--to", "csv", "--to", "json=page.json")
+    page = ran("report", "s", "--to", "csv", "--to", "json=page.json")
     told = json.loads((pytester.path / "page.json").read_text())
     assert "expected_calls" in page.outlines[0]
     assert {"runs": n, "made": n - 1, "first": {"measure.sample_id": 1}} == (

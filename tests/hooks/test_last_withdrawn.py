@@ -129,7 +129,7 @@ def test_what_runs_no_task_leaves_last_as_it_was(
     folder = pytester.path / ".sop/sessions"
     before = sorted(folder.iterdir())
 
-    pytester.runpytest_subprocess(*words)
+    pytester.runpytest(*words)
 
     assert before == sorted(folder.iterdir())
     assert f"{green}.jsonl" == str((folder / "last.jsonl").readlink())

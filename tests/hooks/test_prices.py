@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.commands import ran
+
 from .conftest import ReadSaved
 
 AGENTS = """
@@ -74,7 +76,7 @@ def test_tokens_cost_what_the_file_says(
     # What a session cost then, it costs for ever.
     shop.write_text(PRICES.replace("10.0", "99.0"), encoding="utf-8")
     task = saved().runs[0]["task"]
-    shown = pytester.run("sopbench", "show", "last", task)
+    shown = ran("show", "last", task)
     assert "$0.10 (prices: prices.toml of 2026-11-01)" in squeezed(shown)
 
 

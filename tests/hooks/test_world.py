@@ -12,6 +12,7 @@ import pytest
 
 import pytest_sopbench
 from pytest_sopbench._running.tools import policy_states
+from tests.builders.commands import ran
 from tests.builders.pages import RETURNS, blocks, write_returns
 
 SOP = "--sop-domain=returns"
@@ -196,7 +197,7 @@ def test_a_rescored_session_comes_to_the_same(
         for path in (pytester.path / ".sop" / "sessions").rglob("*.traces/**/*.jsonl"):
             path.unlink()
 
-    result = pytester.run("sopbench", "rescore", "s", "--scoring=exact", "--out=s2")
+    result = ran("rescore", "s", "--scoring=exact", "--out=s2")
 
     assert "0 runs have another outcome" in result.outlines
     before, after = saved(pytester, "s"), saved(pytester, "s2")
@@ -270,8 +271,8 @@ def test_a_run_whose_process_died_has_no_state_and_stays_in_the_denominator(
 def test_what_changed_is_shown_beside_its_call(pytester: pytest.Pytester, desk: Path) -> None:
     pytester.runpytest(SOP, "--sop-agent=desk:agent", "--sop-save=s")
 
-    shown = pytester.run("sopbench", "show", "s", "T-3").outlines
-    page = pytester.run("sopbench", "report", "s", "--to", "html=page.html")
+    shown = ran("show", "s", "T-3").outlines
+    page = ran("report", "s", "--to", "html=page.html")
     text = (pytester.path / "page.html").read_text()
 
     at = shown.index(
@@ -297,7 +298,7 @@ def test_that_the_state_is_judged_stands_above_a_session_and_in_the_list(
     pytester: pytest.Pytester, desk: Path
 ) -> None:
     above = pytester.runpytest(SOP, "--sop-agent=hands:right", "--collect-only")
-    listed = pytester.run("sopbench", "list", "returns", "-v")
+    listed = ran("list", "returns", "-v")
 
     above.stdout.fnmatch_lines(["sop: returns, 5 tasks, agent hands:right, state judged"])
     listed.stdout.fnmatch_lines(["  judged *answer, state"])
