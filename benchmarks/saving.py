@@ -26,7 +26,7 @@ ROUNDS, SMALL_ROUNDS = 15, 5
 RATIO = 1.05
 
 SILENT = """
-from pytest_sopbench._hooks.books.saving import Saving
+from pytest_sopbench._hooks.results.saving import Saving
 
 Saving.start = Saving.add = lambda *_: None
 """

@@ -21,11 +21,11 @@ from hypothesis import settings
 import pytest_sopbench._audit.report
 import pytest_sopbench._core.records.reconstruct
 import pytest_sopbench._hooks.activation
-import pytest_sopbench._hooks.books.budget
-import pytest_sopbench._hooks.books.resume
 import pytest_sopbench._hooks.items.variants
 import pytest_sopbench._hooks.printing.summary
-import pytest_sopbench._hooks.replaying.totals
+import pytest_sopbench._hooks.replaying
+import pytest_sopbench._hooks.results.budget
+import pytest_sopbench._hooks.results.resume
 import pytest_sopbench._hooks.runs.shown
 import pytest_sopbench._hooks.settings.ini
 import pytest_sopbench._hooks.snapshots.fixture

@@ -61,8 +61,7 @@ LIGHT = (
 )
 GUARD = (
     "._hooks",
-    "._hooks.process",
-    "._hooks.process.exit_guard",
+    "._hooks.exit_guard",
 )
 """What guards the process once the configuration tells of SOP tests; it imports pytest alone."""
 LOADED = f"""

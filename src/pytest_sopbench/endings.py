@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_sopbench._hooks.process.exit_guard import ExitGuard
+    from pytest_sopbench._hooks.exit_guard import ExitGuard
 
 USAGE_ERROR = "sop_usage_error"
 HIDDEN = "pytest_sopbench._hooks.settings.hidden"
@@ -76,7 +76,7 @@ class EndGuard:
             raise pytest.UsageError(msg) from None
 
     def _guard_exits(self, config: pytest.Config) -> None:
-        from pytest_sopbench._hooks.process.exit_guard import ExitGuard
+        from pytest_sopbench._hooks.exit_guard import ExitGuard
 
         self.exits = ExitGuard(config, lambda: self._status, lambda: None)
         self.exits.stand()
@@ -110,7 +110,7 @@ class EndGuard:
             if HIDDEN not in sys.modules:
                 # In a project without SOP tests, usage errors are none of our business.
                 raise
-            from pytest_sopbench._hooks.process.outgoing import masked_error
+            from pytest_sopbench._hooks.outgoing import masked_error
 
             raise masked_error(config, error) from None
         finally:

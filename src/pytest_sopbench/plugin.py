@@ -173,13 +173,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     config.pluginmanager.register(UsageErrors(config), "sop-usage-errors")
     if _is_asked_for(config):
-        from pytest_sopbench._hooks.activation import activate
-
-        activate(config)
+        _activate(config)
     elif config.getoption("dist", "no") != "no":
-        from pytest_sopbench._hooks.doorbell import Doorbell
+        from pytest_sopbench._hooks.scheduling import LateActivation
 
-        config.pluginmanager.register(Doorbell(config), "sop-doorbell")
+        config.pluginmanager.register(LateActivation(config, _activate), "sop-late-activation")
+
+
+def _activate(config: pytest.Config) -> None:
+    from pytest_sopbench._hooks.activation import activate
+
+    activate(config)
 
 
 def _is_asked_for(config: pytest.Config) -> bool:

@@ -298,7 +298,7 @@ def test_a_session_that_was_stopped_says_what_it_took(
 
 
 def test_shared_runs_are_all_known(pytester: pytest.Pytester) -> None:
-    """The line of the session is what counts; the books and the purse agree."""
+    """The line of the session is what counts; the counts and the purse agree."""
     pytester.runpytest(*COMMON, "--agent=purse:priced", "--sop-budget=1usd", "-n2")
 
     summary = json.loads((pytester.path / ".sop/sessions/last.jsonl").read_text().splitlines()[-1])

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from pytest_sopbench._hooks.process.exit_guard import Deferral, ExitGuard
+from pytest_sopbench._hooks.exit_guard import ExitGuard
+from pytest_sopbench._hooks.results.recorder import Deferral
 
 
 class LeftError(Exception):
@@ -196,14 +197,14 @@ def test_ctrl_c_comes_after_the_block_that_holds_it_back() -> None:
     done: list[str] = []
     deferral = Deferral()
 
-    def books() -> None:
+    def enter() -> None:
         with deferral:
             press_ctrl_c()
             done.append("entered")
         done.append("after")
 
     with deferral.installed(), pytest.raises(KeyboardInterrupt):
-        books()
+        enter()
 
     assert ["entered"] == done
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_sopbench._hooks.process.outgoing import Debugging
+from pytest_sopbench._hooks.outgoing import Debugging
 
 LAB = "--sop-domain=lab"
 

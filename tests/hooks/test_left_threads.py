@@ -25,8 +25,8 @@ def test_a_process_that_somebody_holds_for_ever_ends_with_the_status_it_has_earn
     pytester: pytest.Pytester, what: str, agent: str, status: int
 ) -> None:
     pytester.makeconftest(
-        "import pytest\nfrom pytest_sopbench._hooks.process import left_threads\n"
-        f"left_threads.LAST = 1.0\n{HOLDS[what]}"
+        "import pytest\nfrom pytest_sopbench._hooks.deciding import ending\n"
+        f"ending.LAST = 1.0\n{HOLDS[what]}"
     )
 
     result = pytester.runpytest_subprocess(
@@ -51,9 +51,7 @@ def test_a_program_that_calls_pytest_goes_on_as_long_as_it_likes(
     pytester: pytest.Pytester,
 ) -> None:
     pytester.makeini("[pytest]\naddopts = --sop-domain=lab --sop-agent=habits:right")
-    pytester.makeconftest(
-        "from pytest_sopbench._hooks.process import left_threads\nleft_threads.LAST = 0.1"
-    )
+    pytester.makeconftest("from pytest_sopbench._hooks.deciding import ending\nending.LAST = 0.1")
     program = pytester.makepyfile(
         program="""
         import threading

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_sopbench._core.model.trace import EMPTY, REPLAYED, UNUSED
-from pytest_sopbench._hooks.replaying.totals import ReplayTotals
+from pytest_sopbench._hooks.replaying import ReplayTotals
 
 SERVED = f"{REPLAYED} 2026-10-12"
 LEFT = f"{UNUSED} of its requests none of 2 came"

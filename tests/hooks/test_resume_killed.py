@@ -1,6 +1,6 @@
 """Sessions that are killed and resumed, again and again, come to what an undisturbed one comes to.
 
-The kill comes from inside: the process that keeps the books counts what it does with the files of
+The kill comes from inside: the process that records results counts what it does with the files of
 its session, and what its agent does, and kills itself at a number drawn by lot. So it dies between
 any two steps on the disk, and no test depends on how fast a machine is.
 """

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xdist.remote import Producer
 
-from pytest_sopbench._hooks.xdist.scheduling import WINDOW, TaskScheduling, task_hint
+from pytest_sopbench._hooks.scheduling import WINDOW, TaskScheduling, task_hint
 
 
 class Node:

@@ -12,7 +12,7 @@ import pytest
 from pytest_sopbench import RunKey, Trace
 from pytest_sopbench._core.model.trace import EMPTY, UNUSED, Ending, Problem, Returned, ReturnedKind
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
-from pytest_sopbench._hooks.replaying.tapes import Tapes
+from pytest_sopbench._hooks.replaying import Tapes
 from pytest_sopbench._replay.cassette_lines import TaskPlace
 from pytest_sopbench._replay.exchange import Recording, Request, Response, Shaping
 from pytest_sopbench._replay.run_tape import RunTape, current_tape

@@ -509,7 +509,7 @@ async def exit_async() -> None:
 
 
 def raising(error: BaseException) -> Callable[..., None]:
-    def agent(*_: object) -> None:
+    def agent(*_: object, **__: object) -> None:
         raise error
 
     return agent

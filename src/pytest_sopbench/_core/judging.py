@@ -356,7 +356,7 @@ def _answered(rules: JudgingRules, task: Task, trace: Trace | None) -> Verdict:
 
 def _with_state(verdict: Verdict, rules: JudgingRules, task: Task, trace: Trace) -> Verdict:
     """Hold what a run that answered has left in its world against what it should have left."""
-    if not verdict.completed:
+    if rules.state is None or not verdict.completed:
         return verdict
     try:
         differs = state_differs(rules, task, trace.state)

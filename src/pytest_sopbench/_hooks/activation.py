@@ -13,15 +13,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_sopbench._hooks.books.budget import (
-    BudgetStop,
-    BudgetTracker,
-    WorkerBudget,
-    check_budget,
-)
-from pytest_sopbench._hooks.books.recorder import SessionRecorder
-from pytest_sopbench._hooks.books.resume import Resumption
-from pytest_sopbench._hooks.books.saving import JudgeBooks, PriceBooks, kept_path
 from pytest_sopbench._hooks.code import (
     AGENT,
     agents_of,
@@ -29,20 +20,32 @@ from pytest_sopbench._hooks.code import (
     parametrize_agent,
 )
 from pytest_sopbench._hooks.deciding.ending import NAME as EARNED
-from pytest_sopbench._hooks.deciding.ending import Earned, Ending
+from pytest_sopbench._hooks.deciding.ending import Earned, Ending, LeftThreads
 from pytest_sopbench._hooks.deciding.gate import Gate, check_gates
 from pytest_sopbench._hooks.items.collection import Collection, asks_for_agent
 from pytest_sopbench._hooks.items.transport import ReportHooks, ReportSanitizer
-from pytest_sopbench._hooks.items.variants import VariantBooks, VariantItems
+from pytest_sopbench._hooks.items.variants import VariantItems, VariantSummary
+from pytest_sopbench._hooks.outgoing import BREAKAGE, Breakage, Outgoing
 from pytest_sopbench._hooks.printing.progress import GroupedFailures, ProgressHooks
 from pytest_sopbench._hooks.printing.report_files import JunitFile, check_reports
 from pytest_sopbench._hooks.printing.summary import SummaryHooks
-from pytest_sopbench._hooks.process.left_threads import LeftThreads
-from pytest_sopbench._hooks.process.outgoing import BREAKAGE, Breakage, Outgoing
+from pytest_sopbench._hooks.results.budget import (
+    BudgetStop,
+    BudgetTracker,
+    WorkerBudget,
+    check_budget,
+)
+from pytest_sopbench._hooks.results.recorder import SessionRecorder
+from pytest_sopbench._hooks.results.resume import Resumption
+from pytest_sopbench._hooks.results.saving import (
+    DraftSummary,
+    JudgeSummary,
+    PriceSummary,
+    kept_path,
+)
 from pytest_sopbench._hooks.runs.run_cache import RUNS, Runs
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
 from pytest_sopbench._hooks.session.domains import ActiveDomain
-from pytest_sopbench._hooks.session.drafts import DraftBooks
 from pytest_sopbench._hooks.session.session import SESSION, SopSession, check_writable, is_due
 from pytest_sopbench._hooks.session.variants import variants_in
 from pytest_sopbench._hooks.settings.asked import check_rootdir
@@ -63,14 +66,14 @@ from pytest_sopbench._hooks.snapshots.fixture import (
     check_syrupy,
     check_update,
 )
-from pytest_sopbench._hooks.xdist.workers import ControllerHooks, check_shares, raise_restart_limit
+from pytest_sopbench._hooks.workers import ControllerHooks, check_shares, raise_restart_limit
 from pytest_sopbench._sessions.event_logs import traces_folder
 from pytest_sopbench.errors import ExtensionError, SessionFileError
 
 if TYPE_CHECKING:
-    from pytest_sopbench._hooks.replaying.totals import ReplayTotals
+    from pytest_sopbench._hooks.replaying import ReplayTotals
 
-LEDGER = "sop-ledger"
+RECORDER = "sop-recorder"
 ENDING = "sop-ending"
 RESUMPTION = "sop-resumption"
 REPLAY = "sop-replay"
@@ -102,19 +105,19 @@ def activate(config: pytest.Config) -> SopSession:
     # xdist makes its controller after us; the options tell it apart before.
     is_controller = has_workers(config) and not is_worker
     if not is_controller:
-        register(runs, "sop-flights")
+        register(runs, "sop-runs")
     if is_worker:
-        register(ReportSanitizer(), "sop-scrubber")
+        register(ReportSanitizer(), "sop-report-sanitizer")
         if sop.options.budget:
-            register(BudgetStop(runs, WorkerBudget(sop).is_spent), "sop-brake")
+            register(BudgetStop(runs, WorkerBudget(sop).is_spent), "sop-budget-stop")
     else:
         # The end of a worker is seen by its controller.
-        gate = _register_books(sop, runs, _begin(sop), is_controller=is_controller)
+        gate = _register_results(sop, runs, _begin(sop), is_controller=is_controller)
         gate.prepare()
         if sop.options.reports:
             check_reports(sop)
     if config.pluginmanager.hasplugin(SYRUPY):
-        register(SnapshotCollector(sop), "sop-snapshot-watch")
+        register(SnapshotCollector(sop), "sop-snapshot-collector")
     _register_last(sop)
     _check_set_up(sop, runs)
     _end_set_up(config)
@@ -155,39 +158,39 @@ def _end_set_up(config: pytest.Config) -> None:
         ending.end_set_up(resumption.session if resumption is not None else None)
 
 
-def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controller: bool) -> Gate:
+def _register_results(sop: SopSession, runs: Runs, ending: Ending, *, is_controller: bool) -> Gate:
     """Register what the process needs that counts, gates and prints."""
     config, register = sop.config, sop.config.pluginmanager.register
-    ledger = SessionRecorder(sop, runs)
-    gate = Gate(sop, ledger)
-    register(ledger, LEDGER)
-    register(ledger.resumption, RESUMPTION)
+    recorder = SessionRecorder(sop, runs)
+    gate = Gate(sop, recorder)
+    register(recorder, RECORDER)
+    register(recorder.resumption, RESUMPTION)
     register(gate, "sop-gate")
     # Before the summary, so that its lines stand above it.
     register(GroupedFailures(sop), "sop-grouped-failures")
-    summary = SummaryHooks(sop, ledger, gate)
+    summary = SummaryHooks(sop, recorder, gate)
     register(summary, "sop-summary")
     totals = _register_replay(sop)
     ending.watch(
-        unsaved=lambda: ledger.unsaved,
+        unsaved=lambda: recorder.unsaved,
         owed=lambda: (
             summary.unwritten or gate.baseline.is_unwritten or (totals is not None and totals.lacks)
         ),
     )
     register(ProgressHooks(sop, runs), "sop-progress")
     if config.pluginmanager.hasplugin(SYRUPY):
-        register(SnapshotSummary(sop), "sop-snapshot-books")
+        register(SnapshotSummary(sop), "sop-snapshot-summary")
     register(JunitFile(config, gate, misses=sop.options.junit_misses), "sop-junit")
-    register(PriceBooks(sop), "sop-prices")
-    register(JudgeBooks(sop), "sop-judge-books")
-    register(DraftBooks(sop), "sop-draft-books")
+    register(PriceSummary(sop), "sop-price-summary")
+    register(JudgeSummary(sop), "sop-judge-summary")
+    register(DraftSummary(sop), "sop-draft-summary")
     if sop.options.variants:
-        register(VariantBooks(sop), "sop-variant-books")
+        register(VariantSummary(sop), "sop-variant-summary")
     if sop.options.budget:
-        _register_budget(sop, runs, ledger, is_controller=is_controller)
+        _register_budget(sop, runs, recorder, is_controller=is_controller)
     if is_controller:
-        register(ControllerHooks(sop, ledger), "sop-workers")
-        register(ledger.crashes, "sop-crashes")
+        register(ControllerHooks(sop, recorder), "sop-workers")
+        register(recorder.crashes, "sop-crashes")
     # Behind the gate, so that what this says of the status is the last word.
     register(ending, ENDING)
     register(Earned(sop, gate, ending), EARNED)
@@ -197,7 +200,7 @@ def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controlle
 def _register_replay(sop: SopSession) -> ReplayTotals | None:
     if not sop.options.replay.is_on:
         return None
-    from pytest_sopbench._hooks.replaying.totals import ReplayTotals
+    from pytest_sopbench._hooks.replaying import ReplayTotals
 
     totals = ReplayTotals(sop)
     sop.config.pluginmanager.register(totals, REPLAY)
@@ -205,14 +208,14 @@ def _register_replay(sop: SopSession) -> ReplayTotals | None:
 
 
 def _register_budget(
-    sop: SopSession, runs: Runs, ledger: SessionRecorder, *, is_controller: bool
+    sop: SopSession, runs: Runs, recorder: SessionRecorder, *, is_controller: bool
 ) -> None:
     register = sop.config.pluginmanager.register
-    books = BudgetTracker(sop, ledger, has_workers=is_controller)
-    register(books, "sop-budget")
+    tracker = BudgetTracker(sop, recorder, has_workers=is_controller)
+    register(tracker, "sop-budget")
     if not is_controller:
-        books.follow(runs)
-        register(BudgetStop(runs, lambda: books.is_spent), "sop-brake")
+        tracker.follow(runs)
+        register(BudgetStop(runs, lambda: tracker.is_spent), "sop-budget-stop")
 
 
 def _check_set_up(sop: SopSession, runs: Runs) -> None:

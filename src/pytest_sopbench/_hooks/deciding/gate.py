@@ -35,8 +35,6 @@ from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.task import TaskName, agents_of, named_agents
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._hooks.books.recorder import SessionRecorder
-from pytest_sopbench._hooks.books.worker_crashes import is_again
 from pytest_sopbench._hooks.deciding.baseline import Baseline
 from pytest_sopbench._hooks.items.collection import (
     check_asked,
@@ -44,9 +42,11 @@ from pytest_sopbench._hooks.items.collection import (
     is_empty_shard,
 )
 from pytest_sopbench._hooks.items.transport import failed_by, is_builtin
+from pytest_sopbench._hooks.results.recorder import SessionRecorder
+from pytest_sopbench._hooks.results.saving import drafts_of
+from pytest_sopbench._hooks.results.worker_crashes import is_again
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.domains import doubtful_in
-from pytest_sopbench._hooks.session.drafts import drafts_of
 from pytest_sopbench._hooks.session.session import (
     SopSession,
     deselection_reason,
@@ -142,9 +142,9 @@ NOT_SAVED = "the saved session that decides was not written, which fails"
 class Gate:
     """Decides between the session's misses and its exit status."""
 
-    def __init__(self, sop: SopSession, ledger: SessionRecorder) -> None:
+    def __init__(self, sop: SopSession, recorder: SessionRecorder) -> None:
         self._sop = sop
-        self._ledger = ledger
+        self._recorder = recorder
         self.baseline = Baseline(sop)
         self.entries = Quarantine(sop)
         self._failed = FailedTests(sop)
@@ -276,7 +276,7 @@ class Gate:
             # Also of a shard that the hash leaves empty: of the whole, too, all failures are known.
             self._failed.untold += len(self._sop.broken) + self._count_silenced()
             self._sop.failures = self._failed.untold
-        if self._sop.makes_runs and self._ledger.has_runs:
+        if self._sop.makes_runs and self._recorder.has_runs:
             self._look_back()
             session.testsfailed += self._decide(session.testsfailed) + bool(self.silenced)
         elif self._sop.makes_runs:
@@ -290,9 +290,9 @@ class Gate:
 
     def _count_silenced(self) -> int:
         """Count tests of tasks that were never run, or passed although their runs did not."""
-        if not self._ledger.has_runs:
+        if not self._recorder.has_runs:
             return 0
-        found = silenced_tests(self._sop, self._reported, self._ledger.breaking)
+        found = silenced_tests(self._sop, self._reported, self._recorder.breaking)
         self.silenced = tuple(silenced_lines(self._sop, found))
         return sum(map(len, found))
 
@@ -319,11 +319,11 @@ class Gate:
 
     def _look_back(self) -> None:
         """Read the finished session where more is asked of it than its summaries tell."""
-        runs = self._sop.makes_runs and self._ledger.has_runs
+        runs = self._sop.makes_runs and self._recorder.has_runs
         if not runs or not self._looks_back:
             return
-        self._ledger.close()
-        self.saved = self._ledger.saving.read_back()
+        self._recorder.close()
+        self.saved = self._recorder.saving.read_back()
         if self.saved is None:
             return
         self.comparison = self.baseline.compare(self.saved)
@@ -370,13 +370,13 @@ class Gate:
 
     def _ask(self) -> Decision:
         """Decide as `sopbench gate` does; a baseline that is missing is made before, if it may."""
-        whole = self._ledger.close()
+        whole = self._recorder.close()
         facts = SessionFacts(
             gates=self._sop.options.gates,
             summaries=whole,
             asked=self.asked,
-            agents=agents_of(self._ledger.groups),
-            records=in_order_of_plan(self._sop, self._ledger.breaking),
+            agents=agents_of(self._recorder.groups),
+            records=in_order_of_plan(self._sop, self._recorder.breaking),
             forgiven=self.entries.forgiven,
             enforces=self._sop.options.contract == "enforce",
             comparison=self.comparison,

@@ -34,8 +34,8 @@ LARGEST = 2**63
 class Payload:
     """What stands on one report.
 
-    `plan` is on the first report of a process: its plan as JSON, empty where the process keeps the
-    books itself; `None` on the others. `line` is that of the run that its item left, or `None`,
+    `plan` is on the first report of a process: its plan as JSON, empty where the process records
+    results itself; `None` on the others. `line` is that of the run that its item left, or `None`,
     and `events` is its event log, or empty. `record` is what the line says, where it need not be
     read. `taken_over` runs are of a session that is resumed, `inherited` ones of a dead worker.
     `is_rerun` holds where another plugin ran the item again.
@@ -217,7 +217,7 @@ class ReportHooks:
         self, done: JudgedRun | None, report: pytest.TestReport, *, first: bool, rerun: bool
     ) -> None:
         """Put on a report what the run of its item left, and on the first one the plan."""
-        # In the process that keeps the books the plan is theirs already.
+        # The process that records results has made the plan itself.
         is_sent = hasattr(self._sop.config, "workerinput")
         plan = (self._sop.plan.to_json() if is_sent else "") if first else None
         payload = (

@@ -98,7 +98,7 @@ def take_told(report: pytest.TestReport) -> list[str] | None:
 NONE: Final = "variant: none came to its end; only items of a domain's own rows have variants"
 
 
-class VariantBooks:
+class VariantSummary:
     """Enters the outcome of each variant as its report arrives, and tells what they say."""
 
     def __init__(self, sop: SopSession) -> None:
@@ -115,7 +115,7 @@ class VariantBooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, object, object]:
-        """Leave them in one order before the books are closed: they arrive in any."""
+        """Leave them in one order before the results are closed: they arrive in any."""
         if self._told:
             self._note(joined([self._told]))
         return (yield)

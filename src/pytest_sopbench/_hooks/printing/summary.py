@@ -18,12 +18,12 @@ from pytest_sopbench._core.model.task import GroupKey, RunKey, parameter_of
 from pytest_sopbench._core.protocols import names_model_agent
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.books.recorder import SessionRecorder
-from pytest_sopbench._hooks.books.saving import kept_path
 from pytest_sopbench._hooks.deciding.gate import Gate
+from pytest_sopbench._hooks.exit_guard import exited
+from pytest_sopbench._hooks.outgoing import write_command
 from pytest_sopbench._hooks.printing.report_files import write_reports
-from pytest_sopbench._hooks.process.exit_guard import exited
-from pytest_sopbench._hooks.process.outgoing import write_command
+from pytest_sopbench._hooks.results.recorder import SessionRecorder
+from pytest_sopbench._hooks.results.saving import kept_path
 from pytest_sopbench._hooks.runs.prefetch import taken_over_of
 from pytest_sopbench._hooks.runs.shown import explain_record, rerun_of, show_line
 from pytest_sopbench._hooks.session.consistency import has_workers
@@ -70,9 +70,9 @@ NO_DOMAIN_GIVEN = (
 class SummaryHooks:
     """Prints; what it prints is made by `_reports`."""
 
-    def __init__(self, sop: SopSession, ledger: SessionRecorder, gate: Gate) -> None:
+    def __init__(self, sop: SopSession, recorder: SessionRecorder, gate: Gate) -> None:
         self._sop = sop
-        self._ledger = ledger
+        self._recorder = recorder
         self._gate = gate
         self._is_interrupted = False
         # Pages that could not be written, and commands to a CI server, which stand below all else.
@@ -101,7 +101,7 @@ class SummaryHooks:
     ) -> Generator[None, None, None]:
         """Print below all that pytest prints: it has a line for each failure."""
         yield
-        if self._sop.makes_runs and self._ledger.has_runs:
+        if self._sop.makes_runs and self._recorder.has_runs:
             self._print(terminalreporter)
         elif self._sop.makes_runs:
             terminalreporter.ensure_newline()
@@ -156,8 +156,8 @@ class SummaryHooks:
     def _blocks(self, verbosity: int) -> Iterator[str]:
         if self._gate.forgives:
             yield from self._misses(verbosity)
-        self._ledger.close()
-        groups = self._ledger.groups
+        self._recorder.close()
+        groups = self._recorder.groups
         for (domain, agent), summary in groups.items():
             shown = self._shown(agent)
             # A block names its agent, and a single line has to where the domain had several.
@@ -168,7 +168,7 @@ class SummaryHooks:
                 summary,
                 verbosity=verbosity,
                 scoring=self._sop.options.scoring,
-                disagreeing=self._ledger.disagreeing(domain, agent),
+                disagreeing=self._recorder.disagreeing(domain, agent),
             )
         yield from self._totals(verbosity)
         board = self._leaderboard() if verbosity >= 0 else None
@@ -183,7 +183,7 @@ class SummaryHooks:
 
     def _totals(self, verbosity: int) -> Iterator[str]:
         """Yield the total of each agent that ran on several domains; two are never counted once."""
-        groups = self._ledger.groups
+        groups = self._recorder.groups
         agents = dict.fromkeys(group.agent for group in groups)
         for agent in agents:
             mine = {one.domain: summary for one, summary in groups.items() if one.agent == agent}
@@ -193,17 +193,17 @@ class SummaryHooks:
                 yield from total_lines(self._shown(agent), total, verbosity=verbosity, named=named)
 
     def _leaderboard(self) -> Leaderboard | None:
-        if len({group.agent for group in self._ledger.groups}) < 2:  # noqa: PLR2004 - nobody to compare
+        if len({group.agent for group in self._recorder.groups}) < 2:  # noqa: PLR2004 - nobody to compare
             return None
         records = map(self._made, self._sop.plan.made)
-        return leaderboard_of(self._ledger.groups, records, may_fail=self._sop.forgiven.answers)
+        return leaderboard_of(self._recorder.groups, records, may_fail=self._sop.forgiven.answers)
 
     def _misses(self, verbosity: int) -> Iterator[str]:
         """Yield what pytest prints nothing of: lost tasks in full, and other misses by kind."""
-        ledger = self._ledger
+        recorder = self._recorder
         named = namer(self._sop.plan.planned)
         if verbosity < 0:
-            yield from short_miss_lines(ledger.misses, len(ledger.miss_groups), named)
+            yield from short_miss_lines(recorder.misses, len(recorder.miss_groups), named)
             return
         shown: frozenset[RunKey] = frozenset()
         if self._gate.saved is not None and self._gate.comparison is not None:
@@ -211,11 +211,11 @@ class SummaryHooks:
             lost = lost_records(self._gate.saved.records, frozenset(pooled.lost))
             yield from lost_lines(lost, pooled.name, self._in_full)
             shown = keys_of(lost)
-        if ledger.keeps_misses:
-            others = [one for one in ledger.misses if one.key not in shown]
+        if recorder.keeps_misses:
+            others = [one for one in recorder.misses if one.key not in shown]
             yield from full_miss_lines(others, self._in_full)
             return
-        groups = ledger.miss_groups
+        groups = recorder.miss_groups
         # With workers the order of arrival is another one each time.
         ordered = dict.fromkeys((*self._sop.plan.planned, *groups))
         keys = [key for key in ordered if key in groups and key not in shown]
@@ -252,7 +252,7 @@ class SummaryHooks:
     def _added_lines(self) -> Iterator[str]:
         """What other plugins add, which may have colours of its own."""
         try:
-            added = self._sop.config.hook.pytest_sop_summary(summary=dict(self._ledger.close()))
+            added = self._sop.config.hook.pytest_sop_summary(summary=dict(self._recorder.close()))
         except SystemExit as ended:
             raise exited(ended, "pytest_sop_summary") from ended
         for lines in added:
@@ -260,20 +260,20 @@ class SummaryHooks:
 
     def _more_lines(self) -> Iterator[str]:
         """What must not go unsaid."""
-        yield from self._ledger.resumption.summary_lines()
-        yield from special_lines(self._ledger.special)
+        yield from self._recorder.resumption.summary_lines()
+        yield from special_lines(self._recorder.special)
         yield from open_lines(self._sop.options.hidden.open_arguments)
         if self._sop.options.reports and self._gate.saved is not None:
             self._write_pages(self._gate.saved)
             for problem in self.unwritten:
                 yield f"not written: {problem}"
-        for problem in self._ledger.problems:
+        for problem in self._recorder.problems:
             yield f"not saved: {problem}"
         kept = kept_path(self._sop)
-        if kept is not None and not self._ledger.problems:
-            yield saved_line(self._sop.shown(kept), self._ledger.close().values())
-        if self._is_interrupted and not self._ledger.problems:
-            yield from resume_lines(self._ledger.close().values(), self._ledger.interrupted)
+        if kept is not None and not self._recorder.problems:
+            yield saved_line(self._sop.shown(kept), self._recorder.close().values())
+        if self._is_interrupted and not self._recorder.problems:
+            yield from resume_lines(self._recorder.close().values(), self._recorder.interrupted)
 
     def _write_pages(self, saved: SavedSession) -> None:
         reported = write_reports(self._sop, self._gate, saved)

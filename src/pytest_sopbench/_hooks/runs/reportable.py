@@ -68,7 +68,7 @@ class JudgedRun:
 
 def judged(sop: SopSession, ref: TaskRef, task: Task, trace: Trace | None) -> JudgedRun:
     """Judge a run by what was observed; without a trace it never began, and leaves no log."""
-    active, redaction = ref.domain, sop.options.redaction
+    active, redaction = ref.domain, sop.options.hidden.redaction
     with masking(redaction.text):
         verdict = judge(active.rules, task, trace)
     redaction = redaction.of(active.domain.private_columns)
@@ -139,7 +139,7 @@ def unreported_record(sop: SopSession, key: RunKey, trace: Trace | None) -> RunR
     return sop.options.redaction.of(active.domain.private_columns).record(record)
 
 
-# Where the journals of a session lie, for the process that keeps the books.
+# Where the journals of a session lie, for the process that records results.
 
 JOURNALS: Final = "sop_journals"
 """What a worker on the same machine is told: the folder of the journals."""
@@ -225,7 +225,7 @@ class RunJournal:
     def __init__(self, sop: SopSession, problems: list[str]) -> None:
         self._problems = problems
         self._journal: Journal | None = None
-        self._estate: DeadWorkerRuns | None = None
+        self._dead_workers: DeadWorkerRuns | None = None
         self._is_refused = False
         self._is_over = False
         given: dict[str, Any] = getattr(sop.config, "workerinput", {})
@@ -235,14 +235,14 @@ class RunJournal:
             elif JOURNALS in given:
                 folder = Path(given[JOURNALS])
                 self._journal = Journal(journal_path(folder, given["workerid"]))
-                self._estate = DeadWorkerRuns(folder)
+                self._dead_workers = DeadWorkerRuns(folder)
         except SessionFileError as error:
             problems.append(str(error))
 
     @property
     def is_inherited(self) -> bool:
         """Whether another worker goes on with what stands here, should this one die."""
-        return self._estate is not None
+        return self._dead_workers is not None
 
     def start(self, key: RunKey) -> None:
         """Write down that a run begins."""
@@ -256,19 +256,19 @@ class RunJournal:
 
     def is_suspect(self, key: RunKey) -> bool:
         """Tell whether a run may have ended a worker, so that no other is made beside it."""
-        return self._estate is not None and key in self._estate.suspects
+        return self._dead_workers is not None and key in self._dead_workers.suspects
 
     def left(self, key: RunKey) -> Trace | None:
         """Return the trace of a run that a dead worker has finished, or that ended the worker."""
-        if self._estate is None:
+        if self._dead_workers is None:
             return None
         try:
-            self._estate.look()
+            self._dead_workers.look()
         except SessionFileError as error:
             self._problems.append(str(error))
-        if key in self._estate.condemned:
+        if key in self._dead_workers.condemned:
             return Trace(ending=Ending.PROCESS_DIED)
-        run = self._estate.finished.get(key)
+        run = self._dead_workers.finished.get(key)
         return run.trace if run is not None else None
 
     def close(self) -> None:

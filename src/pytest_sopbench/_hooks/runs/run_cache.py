@@ -19,10 +19,24 @@ from pytest_sopbench._core.model.task import RunKey, Task, parameter_of
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.steps import Approver
 from pytest_sopbench._hooks.code import Agents, manager_factory, mcp_tools
-from pytest_sopbench._hooks.process.outgoing import Debugging, output_apart
-from pytest_sopbench._hooks.replaying import TAPES
-from pytest_sopbench._hooks.runs.prefetch import load_lazy_parts
-from pytest_sopbench._hooks.runs.reportable import RunJournal
+from pytest_sopbench._hooks.outgoing import Debugging, output_apart
+from pytest_sopbench._hooks.runs.prefetch import (
+    ItemQueue,
+    Starts,
+    load_lazy_parts,
+    may_run_ahead,
+    run_wrapper,
+    taken_over_of,
+)
+from pytest_sopbench._hooks.runs.reportable import (
+    CUT_BY_PLUGIN,
+    JudgedRun,
+    RunJournal,
+    comparing,
+    judged,
+    may_store_trace,
+)
+from pytest_sopbench._hooks.runs.shown import Run
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef, import_limit, pace_of
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
@@ -35,12 +49,8 @@ from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench._settings.readers import GivenAgent
 from pytest_sopbench.errors import SopbenchError
 
-from .prefetch import ItemQueue, Starts, may_run_ahead, run_wrapper, taken_over_of
-from .reportable import CUT_BY_PLUGIN, JudgedRun, comparing, judged, may_store_trace
-from .shown import Run
-
 if TYPE_CHECKING:
-    from pytest_sopbench._hooks.replaying.tapes import Tapes
+    from pytest_sopbench._hooks.replaying import Tapes
 
 SERVER_START: Final = 60.0
 """Seconds in which an MCP server has to answer, if runs have no time limit."""
@@ -87,7 +97,7 @@ class Runs:
         self._taken = taken_over_of(sop)
         self._tapes: Tapes | None = None
         if sop.options.replay.mode != "off":
-            from pytest_sopbench._hooks.replaying.tapes import Tapes  # noqa: PLC0415 - nearly no session replays
+            from pytest_sopbench._hooks.replaying import TAPES, Tapes  # noqa: PLC0415 - nearly no session replays
 
             self._tapes = Tapes(sop, sop.options.replay.mode)
             sop.config.pluginmanager.register(self._tapes, TAPES)

@@ -39,6 +39,7 @@ from pytest_sopbench._core.trajectory.calls import (
 from pytest_sopbench._core.trajectory.match import MatchMode, match_trajectory
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome, Verdict
+from pytest_sopbench._hooks.runs.reportable import JudgedRun
 from pytest_sopbench._hooks.session.domains import TaskRef
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.marks import item_name
@@ -48,8 +49,6 @@ from pytest_sopbench._reports.failure import JUDGED_AS_WELL, failure_lines, next
 from pytest_sopbench._reports.text import cut, one_line, shell_word, shown
 from pytest_sopbench._reports.trajectory import departure_lines
 from pytest_sopbench._settings.table import SAME, SPECS, TABLE
-
-from .reportable import JudgedRun
 
 # What a test may demand of the calls of a run; a failure is its reason, and no traceback.
 

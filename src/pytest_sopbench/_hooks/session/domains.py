@@ -22,7 +22,7 @@ from pytest_sopbench._core.domain import Domain, JudgingRules, rules_fingerprint
 from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._core.model.task import Compare, OutputField, RunKey, Task, shard_number
 from pytest_sopbench._core.records.redaction import Redaction
-from pytest_sopbench._hooks.process.outgoing import BREAKAGE, kept_descriptors
+from pytest_sopbench._hooks.outgoing import BREAKAGE, kept_descriptors
 from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._loading.documents import DocumentRows
 from pytest_sopbench._loading.evidence import read_strong_sample

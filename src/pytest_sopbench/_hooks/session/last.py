@@ -15,12 +15,11 @@ from typing import NamedTuple
 
 import pytest
 
+from pytest_sopbench._hooks.session.session import LISTINGS, SESSION, is_narrowed
 from pytest_sopbench._hooks.settings.ini import ini_values, typed_words
 from pytest_sopbench._sessions.folder import SUFFIX, Withdrawal, own_name
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench._settings.table import AGENT_OPTION, SESSIONS, SPECS
-
-from .session import LISTINGS, SESSION, is_narrowed
 
 _BEGUN = pytest.StashKey["BegunSession"]()
 _WITHDRAWAL = pytest.StashKey[Withdrawal]()

@@ -18,6 +18,14 @@ from pytest_sopbench._core.model.task import RunKey, Scoring, labels_of, paramet
 from pytest_sopbench._core.model.usage import Prices
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._hooks.session.domains import (
+    ActiveDomain,
+    TaskRef,
+    choose,
+    comparers_of,
+    loaded,
+    select,
+)
 from pytest_sopbench._hooks.settings.marks import domain_id
 from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._loading.finding import FoundDomain, Origin, SearchPaths, find_domains
@@ -34,8 +42,6 @@ from pytest_sopbench._running.tools.policy_states import with_policy
 from pytest_sopbench._sessions.atomic import try_writing
 from pytest_sopbench._sessions.header import SessionOptions
 from pytest_sopbench.errors import LoadingError, SopbenchError
-
-from .domains import ActiveDomain, TaskRef, choose, comparers_of, loaded, select
 
 # What a session is to run: the denominator, known before the first run and never smaller.
 #
@@ -385,7 +391,7 @@ def _name_tasks(named: dict[str, set[str] | None], found: FoundDomain) -> None:
 
 # What took selected tasks away: a gate is asked of all of them, or not at all.
 #
-# What is selected, the domains tell, in the process that keeps the books, whatever was collected.
+# What is selected, the domains tell, in the process that records results, whatever was collected.
 
 _SELECTORS = {
     "-k": "keyword",

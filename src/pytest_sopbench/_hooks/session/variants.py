@@ -10,12 +10,11 @@ from typing import Final
 import pytest
 
 from pytest_sopbench._core.variants import AUTOMATIC, Replacement, Variant, variant_id
+from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef
+from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._loading.files import did_you_mean, listed
 from pytest_sopbench._loading.variants import bundled_sops, has_variant, own_names, variants_of
 from pytest_sopbench.errors import SopbenchError
-
-from .domains import ActiveDomain, TaskRef
-from .session import SopSession
 
 VARIANT: Final = pytest.StashKey[TaskRef]()
 """Stands on the item of a variant, which has no `REF`: whoever counts runs passes it over."""

@@ -11,9 +11,8 @@ import pytest
 from pytest_sopbench._core.hiding import SHORTEST, is_long_enough, secrets_of
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
 from pytest_sopbench._core.values.patterns import Pattern, PatternError, linear_pattern
+from pytest_sopbench._hooks.settings.ini import ini_values
 from pytest_sopbench._settings.readers import ENV, held_by_variables, passwords_of
-
-from .ini import ini_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -349,7 +349,7 @@ class ReportedUsage:
         self._reckoning: Reckoning | None = None
         self._usage = UNKNOWN_USAGE
 
-    def consumed(self, returned: Usage) -> Usage:
+    def consumed(self, returned: Usage = UNKNOWN_USAGE) -> Usage:
         """Return what the run has consumed, and what it cost where that can be reckoned.
 
         Args:

@@ -1,4 +1,4 @@
-"""Takes an earlier session over, in the process that keeps the books, or refuses to."""
+"""Takes an earlier session over, in the process that records results, or refuses to."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Runs in flight end and count. A test whose run was not begun is passed over with
 has neither passed nor failed, and its run is `not_run` at the end, so that gates are inconclusive
 and the session fails. Tests that ask for no run go on.
 
-What was spent is known where the books are kept. Workers of xdist look for a file beside their
+What was spent is known where results are recorded. Workers of xdist look for a file beside their
 journals, which the controller puts there; of the time each process has a clock of its own.
 """
 
@@ -24,14 +24,13 @@ from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.records.record import RunRecord, cost_now
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.items.collection import attach_not_run, tear_down
+from pytest_sopbench._hooks.results.recorder import SessionRecorder
 from pytest_sopbench._hooks.runs.reportable import JOURNALS, JudgedRun, journal_folder
 from pytest_sopbench._hooks.runs.run_cache import Runs, asks_for_run
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.domains import TaskRef, judged_in
 from pytest_sopbench._hooks.session.session import REF, SopSession
 from pytest_sopbench._reports.notices import budget_lines
-
-from .recorder import SessionRecorder
 
 if TYPE_CHECKING:
     from pytest_sopbench._judge.keeping import LogReader
@@ -56,19 +55,19 @@ JUDGE_COST = (
 
 
 class BudgetTracker:
-    """Counts what is spent, where the books are kept, and says so at the end."""
+    """Counts what is spent, where results are recorded, and says so at the end."""
 
     def __init__(
         self,
         sop: SopSession,
-        ledger: SessionRecorder,
+        recorder: SessionRecorder,
         *,
         has_workers: bool,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._sop = sop
         self._budget = sop.options.budget
-        self._ledger = ledger
+        self._recorder = recorder
         self._has_workers = has_workers
         self._clock = clock
         self._lock = Lock()
@@ -77,7 +76,7 @@ class BudgetTracker:
         self._began: float | None = None
         self._took: float | None = None
         self._is_flagged = False
-        ledger.tell_again(self._count)
+        recorder.tell_again(self._count)
 
     @property
     def seconds(self) -> float:
@@ -102,7 +101,7 @@ class BudgetTracker:
 
     @pytest.hookimpl
     def pytest_sop_run_finished(self, run: RunRecord) -> None:
-        if not self._ledger.resumption.took(run.key):
+        if not self._recorder.resumption.took(run.key):
             self._count(run)
 
     @pytest.hookimpl(tryfirst=True)
@@ -140,7 +139,7 @@ class BudgetTracker:
     @pytest.hookimpl
     def pytest_sop_summary(self) -> list[str]:
         # What was in flight in a dead worker was paid for, too, where it was made again.
-        unpriced = self._spending.unpriced + self._ledger.crashes.made_again
+        unpriced = self._spending.unpriced + self._recorder.crashes.made_again
         lines = budget_lines(
             self._budget,
             replace(self._spending, unpriced=unpriced),
@@ -176,9 +175,9 @@ class BudgetTracker:
         self._spending.judge_usd = self._judge.read().cost_usd
 
     def _not_started(self) -> int:
-        if not self._ledger.has_runs:
+        if not self._recorder.has_runs:
             return 0
-        summaries = self._ledger.close().values()
+        summaries = self._recorder.close().values()
         return sum(one.outcomes.get(Outcome.NOT_RUN, 0) for one in summaries)
 
     def _flag(self) -> None:

@@ -1,8 +1,11 @@
-"""The saved session, written while the session runs, and what models and judges cost in it."""
+"""The saved session, written while the session runs, and what it says beside its runs.
+
+That is what models and judges cost in it, and which of its domains nobody has reviewed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,7 +23,7 @@ from pytest_sopbench._core.model.task import RunKey, Share, share_of
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE
 from pytest_sopbench._core.model.usage import listed
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._hooks.books.resume import Resumption, named_agents
+from pytest_sopbench._hooks.results.resume import Resumption, named_agents
 from pytest_sopbench._hooks.runs.reportable import journal_folder
 from pytest_sopbench._hooks.session.domains import (
     LOG,
@@ -29,13 +32,13 @@ from pytest_sopbench._hooks.session.domains import (
     log_name_of,
     own_version,
 )
-from pytest_sopbench._hooks.session.drafts import drafts_of
 from pytest_sopbench._hooks.session.session import (
     SopSession,
     deselection_reason,
     named_tasks,
     whole_plan,
 )
+from pytest_sopbench._loading.evidence import draft_of
 from pytest_sopbench._loading.prices import INSTALL, NAME
 from pytest_sopbench._reports.notices import Priced, price_lines
 from pytest_sopbench._sessions.event_logs import TraceFolder
@@ -343,7 +346,7 @@ def with_judge(sop: SopSession, options: SessionOptions) -> SessionOptions:
     )
 
 
-class JudgeBooks:
+class JudgeSummary:
     """Adds up what all processes of the session asked, where the summary is printed."""
 
     def __init__(self, sop: SopSession) -> None:
@@ -374,7 +377,7 @@ class JudgeBooks:
 # Says by which prices costs were reckoned, and which models have none.
 
 
-class PriceBooks:
+class PriceSummary:
     """Looks at each run as it is recorded, in the process that prints the summary."""
 
     def __init__(self, sop: SopSession) -> None:
@@ -398,3 +401,47 @@ class PriceBooks:
         if self._sop.options.prices == "none":
             return []
         return [*price_lines(self._priced, remedy=f"{NAME} is not installed: {INSTALL}")]
+
+
+# Domains that were drafted with a model, and whose labels nobody has reviewed.
+
+_DRAFTS = pytest.StashKey[dict[str, str]]()
+
+
+def drafts_of(sop: SopSession) -> Mapping[str, str]:
+    """Return what is said of each drafted domain of a session.
+
+    What a domain was when it was first asked for counts to the end: an agent under test may write
+    a review as well as any other file.
+    """
+    known = sop.config.stash.setdefault(_DRAFTS, {})
+    for active in sop.actives:
+        if active.domain.name not in known:
+            known[active.domain.name] = draft_of(active.domain)
+    return {name: why for name, why in known.items() if why}
+
+
+class DraftSummary:
+    """Says in every summary of which domains nobody has reviewed the labels."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self) -> None:
+        # The controller of xdist collects nothing, and its workers run agents meanwhile.
+        drafts_of(self._sop)
+
+    @pytest.hookimpl
+    def pytest_collection_finish(self) -> None:
+        drafts_of(self._sop)
+
+    @pytest.hookimpl
+    def pytest_sop_summary(self) -> list[str]:
+        return [*draft_lines(drafts_of(self._sop))]
+
+
+def draft_lines(drafts: Mapping[str, str]) -> Iterator[str]:
+    """Say it, once for each domain."""
+    for name, told in drafts.items():
+        yield f"draft: {told} ({name}), so no gate on it is held"

@@ -1,9 +1,13 @@
-"""The books of the session, kept where the summary is printed: every planned run, once."""
+"""The results of the session, recorded where the summary is printed: every planned run, once."""
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Container, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from types import FrameType
 from typing import Any, Final
 
 import pytest
@@ -17,6 +21,7 @@ from pytest_sopbench._core.model.task import GroupKey, RunKey, agents_of
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.record import RunRecord, from_line, to_line
 from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._hooks.exit_guard import exited
 from pytest_sopbench._hooks.items.transport import (
     PAYLOAD,
     FailedBy,
@@ -24,7 +29,9 @@ from pytest_sopbench._hooks.items.transport import (
     detach,
     mark_failed_by,
 )
-from pytest_sopbench._hooks.process.exit_guard import Deferral, exited
+from pytest_sopbench._hooks.results.resume import Resumption
+from pytest_sopbench._hooks.results.saving import Saving
+from pytest_sopbench._hooks.results.worker_crashes import WorkerCrashes, give_back, leave_out
 from pytest_sopbench._hooks.runs.prefetch import ALIKE, Likeness
 from pytest_sopbench._hooks.runs.reportable import journal_folder, unreported_record
 from pytest_sopbench._hooks.runs.run_cache import Runs
@@ -35,10 +42,6 @@ from pytest_sopbench._reports.notices import RunAlarms
 from pytest_sopbench._reports.terminal.misses import LIMIT, MissGroups
 from pytest_sopbench._reports.text import counted
 from pytest_sopbench._sessions.journal import ReadJournal
-
-from .resume import Resumption
-from .saving import Saving
-from .worker_crashes import WorkerCrashes, give_back, leave_out
 
 # Stops a session whose first runs all end in the same error: the set-up is at fault.
 
@@ -92,6 +95,55 @@ class EarlyAbort:
         """
         if self._fault:
             raise pytest.UsageError(self._fault)
+
+
+# A Ctrl-C that comes while something must not be left half done.
+
+
+class Deferral:
+    """Can hold a Ctrl-C back until the end of what must not be left half done.
+
+    The handler is exchanged once, since exchanging it costs more than what it guards.
+    """
+
+    def __init__(self) -> None:
+        self._before: Callable[[int, FrameType | None], Any] | None = None
+        self._holding = False
+        self._held: list[FrameType | None] = []
+
+    @contextmanager
+    def installed(self) -> Generator[None, None, None]:
+        """Take Ctrl-C over, where this is the thread that it reaches."""
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(before):
+            yield
+            return
+        self._before = before
+        signal.signal(signal.SIGINT, self._handle)
+        try:
+            yield
+        finally:
+            if signal.getsignal(signal.SIGINT) == self._handle:
+                signal.signal(signal.SIGINT, before)
+
+    def __enter__(self) -> None:
+        """Let a Ctrl-C come when the block is over."""
+        self._holding = True
+
+    def __exit__(self, *_: object) -> None:
+        self._holding = False
+        if self._held:
+            frame = self._held.pop()
+            self._held.clear()
+            self._handle(int(signal.SIGINT), frame)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        # pytest says where the user has interrupted, which is not here.
+        __tracebackhide__ = True
+        if self._holding:
+            self._held.append(frame)
+        elif self._before is not None:
+            self._before(number, frame)
 
 
 INTERRUPTED: Final = "it had begun when the session was cut short"
@@ -160,9 +212,9 @@ class SessionRecorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        # Most reports bring nothing for the books.
+        # Most reports bring no result.
         if PAYLOAD in report.__dict__:
-            # A run that Ctrl-C caught between the books and the file would be in one of them only.
+            # A run that Ctrl-C caught between the counts and the file would be in one of them only.
             with self._interrupts:
                 # Taken off the report, because pytest keeps every report until the end.
                 self._take(report, detach(report))

@@ -8,22 +8,17 @@ is that there is no false green; without this `tests/hooks/test_ending.py` ends 
 What ends the process past Python (`exit` of the C library) cannot be seen here, nor what got hold
 of the function before this stood and keeps it elsewhere than in a module. For those there is the
 mark that a session leaves (`_sessions.mark`).
-
-A Ctrl-C ends a session too, and waits while a run is entered: see `Deferral`.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import repeat
 from operator import is_
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any, NoReturn, TypeGuard
 
 import pytest
@@ -161,52 +156,3 @@ def _places(original: object, modules: Iterable[object]) -> Iterator[tuple[Modul
 def _is_module(value: object) -> TypeGuard[ModuleType]:
     # By its type: what cffi puts among the modules only says that it is one.
     return issubclass(type(value), ModuleType)
-
-
-# A Ctrl-C that comes while something must not be left half done.
-
-
-class Deferral:
-    """Can hold a Ctrl-C back until the end of what must not be left half done.
-
-    The handler is exchanged once, since exchanging it costs more than what it guards.
-    """
-
-    def __init__(self) -> None:
-        self._before: Callable[[int, FrameType | None], Any] | None = None
-        self._holding = False
-        self._held: list[FrameType | None] = []
-
-    @contextmanager
-    def installed(self) -> Generator[None, None, None]:
-        """Take Ctrl-C over, where this is the thread that it reaches."""
-        before = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or not callable(before):
-            yield
-            return
-        self._before = before
-        signal.signal(signal.SIGINT, self._handle)
-        try:
-            yield
-        finally:
-            if signal.getsignal(signal.SIGINT) == self._handle:
-                signal.signal(signal.SIGINT, before)
-
-    def __enter__(self) -> None:
-        """Let a Ctrl-C come when the block is over."""
-        self._holding = True
-
-    def __exit__(self, *_: object) -> None:
-        self._holding = False
-        if self._held:
-            frame = self._held.pop()
-            self._held.clear()
-            self._handle(int(signal.SIGINT), frame)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        # pytest says where the user has interrupted, which is not here.
-        __tracebackhide__ = True
-        if self._holding:
-            self._held.append(frame)
-        elif self._before is not None:
-            self._before(number, frame)

@@ -3,6 +3,8 @@
 Two tests that ask for one trial of a task share its run, so a second worker would make it again.
 What belongs together is told by the end of the node id, which is a hint for the schedule and
 nothing more: no run is ever identified by it.
+
+It is imported wherever xdist runs tests, as its controller learns late that there are SOP tests.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import re
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -156,3 +158,36 @@ def task_hint(nodeid: str) -> str:
         found = _RUN.search(brackets)
         return found[1] if found else nodeid
     return nodeid
+
+
+# What wakes the plugin where the controller of xdist learns late that there are SOP tests.
+
+
+class LateActivation:
+    """Wakes the plugin in the controller of xdist when a worker turns out to run SOP tests."""
+
+    def __init__(self, config: pytest.Config, activate: Callable[[pytest.Config], None]) -> None:
+        self._config = config
+        self._activate = activate
+        self._crashed: list[tuple[str, pytest.TestReport, Any]] = []
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:
+        """Keep the tests of a task together, should there be any."""
+        if config.getoption("dist") != "load":
+            return None
+        return TaskScheduling(config, log)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
+        # A worker may die in its first item, before any report told what it runs.
+        self._crashed.append((crashitem, report, sched))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if hasattr(report, "sop_payload") and self._config.pluginmanager.unregister(self):
+            self._activate(self._config)
+            recorder: Any = self._config.pluginmanager.get_plugin("sop-recorder")
+            for crash in self._crashed:
+                recorder.pytest_handlecrashitem(*crash)
+            recorder.pytest_runtest_logreport(report)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.items.transport import GIVEN, LEARNED, PLAN
+from pytest_sopbench._hooks.results.recorder import SessionRecorder
 from pytest_sopbench._hooks.runs.prefetch import RESUMED, taken_over_of
 from pytest_sopbench._hooks.runs.reportable import JOURNALS, journal_folder
 from pytest_sopbench._hooks.session.consistency import (
@@ -31,9 +31,9 @@ RESTARTS = 10_000
 class ControllerHooks:
     """The hooks of xdist in its controller."""
 
-    def __init__(self, sop: SopSession, ledger: SessionRecorder) -> None:
+    def __init__(self, sop: SopSession, recorder: SessionRecorder) -> None:
         self._sop = sop
-        self._ledger = ledger
+        self._recorder = recorder
         self._free: list[int] | None = None
         self._came_up: set[str] = set()
         self._lost = 0
@@ -65,10 +65,10 @@ class ControllerHooks:
         """
         self._came_up.add(node.gateway.id)
         if plan := journal_folder(self._sop).left_plan():
-            self._ledger.learn(plan, node)
+            self._recorder.learn(plan, node)
         # Whoever refuses the plan does so here; then nothing may be written.
         result = yield
-        self._ledger.open_file()
+        self._recorder.open_file()
         return result
 
     @pytest.hookimpl(optionalhook=True)
@@ -80,7 +80,7 @@ class ControllerHooks:
         """
         output: Mapping[str, Any] = getattr(node, "workeroutput", {})
         if output.get(PLAN):
-            self._ledger.learn(output[PLAN], node)
+            self._recorder.learn(output[PLAN], node)
         self._learn_agents(read_session_options(json.loads(output.get(LEARNED, "{}"))))
         self._sop.given.update(dict.fromkeys(output.get(GIVEN, ())))
         if node.gateway.id not in self._came_up:
@@ -105,7 +105,7 @@ class ControllerHooks:
         """Schedule by task, unless the user chose another distribution than the usual one."""
         if config.getoption("dist") != "load":
             return None
-        from .scheduling import TaskScheduling  # noqa: PLC0415 - xdist is an extra
+        from pytest_sopbench._hooks.scheduling import TaskScheduling  # noqa: PLC0415 - xdist is an extra
 
         workers = count_workers(config)
         pace = pace_of(config, self._sop.options)

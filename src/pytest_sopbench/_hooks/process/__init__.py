@@ -1,1 +1,0 @@
-"""The process itself: output, debuggers, imports, and ways to end it."""

@@ -1,1 +1,0 @@
-"""Several workers: who makes which run, and who died."""
