@@ -11,7 +11,6 @@ import faulthandler
 import importlib
 import os
 import pickle
-import resource
 import select
 import signal
 import stat
@@ -157,6 +156,8 @@ def _end_as_child(read: Callable[[], object], writing: int) -> NoReturn:
 
 def _limit_memory() -> None:
     with suppress(ImportError, OSError, ValueError):
+        import resource  # noqa: PLC0415 - Windows has none
+
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
         limit = pages * resource.getpagesize() + MEMORY
         _, hard = resource.getrlimit(resource.RLIMIT_AS)

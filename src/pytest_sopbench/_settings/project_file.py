@@ -18,7 +18,7 @@ from typing import Any, Final, cast
 
 from pytest_sopbench.errors import SopbenchError
 
-from .table import SESSIONS, SPECS
+from .table import SESSIONS, SPECS, unsplit
 
 _OWN = frozenset({"pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"})
 FILES: Final = (
@@ -143,14 +143,6 @@ def _ini(path: Path) -> Mapping[str, object] | None:
 
 def _table(value: object) -> Mapping[str, object]:
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
-
-
-def unsplit(name: str, fault: ValueError, file: Path | None) -> str:
-    """Say that the text of an ini value cannot be cut into words."""
-    return (
-        f"{file}: {name}: {str(fault).lower()}\n"
-        "write a quote or a backslash that belongs to a value inside quotes"
-    )
 
 
 def from_home(path: str) -> Path:

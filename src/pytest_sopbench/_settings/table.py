@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 # What the table of options says of one option or ini value.
@@ -354,3 +355,11 @@ VALUE_OPTIONS: Final = frozenset(
 
 WAKING: Final = tuple(spec.name for spec in TABLE if spec.is_option)
 """Options that ask for the plugin by being given."""
+
+
+def unsplit(name: str, fault: ValueError, file: Path | None) -> str:
+    """Say that the text of an ini value cannot be cut into words."""
+    return (
+        f"{file}: {name}: {str(fault).lower()}\n"
+        "write a quote or a backslash that belongs to a value inside quotes"
+    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -174,6 +173,8 @@ def _is_short(result: Any) -> bool:
 
 def _limit_memory() -> None:
     with suppress(ImportError, ValueError, OSError):
+        import resource  # noqa: PLC0415 - Windows has none
+
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         most = MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard)
         resource.setrlimit(resource.RLIMIT_AS, (most, most))

@@ -15,7 +15,7 @@ from typing import Final, cast
 
 import pytest
 
-from pytest_sopbench._settings.table import AGENT_OPTION, SPECS
+from pytest_sopbench._settings.table import AGENT_OPTION, SPECS, unsplit
 from pytest_sopbench.errors import ExtensionError
 
 # Ini values as text, whichever way a project writes them.
@@ -37,8 +37,6 @@ def ini_values(config: pytest.Config, name: str) -> tuple[str, ...]:
         # pytest 9 wraps both; an error of the value is one of its text, not of its type.
         cause = fault.__cause__ or fault
         if isinstance(cause, ValueError):
-            from pytest_sopbench._settings.project_file import unsplit
-
             raise pytest.UsageError(unsplit(name, cause, config.inipath)) from None
         words = _native(config.inipath, name)
     return tuple(words)
