@@ -235,7 +235,7 @@ else:
     assert room.os
     room.os = Full()
 """
-ANY_FILE, MARK, SESSION = "file.atomic", "folder.mark", "file.writer"
+ANY_FILE, MARK, SESSION = "atomic", "mark", "writer"
 
 
 @pytest.mark.parametrize(
