@@ -252,13 +252,6 @@ _NO_RUN: Final = "these tools belong to no run; use the ones that the agent was 
 _registry: WeakKeyDictionary[Tools, Toolbox] = WeakKeyDictionary()
 
 
-def make_tools(behind: Toolbox) -> Tools:
-    """Make an object for an agent that leads to a toolbox."""
-    tools = Tools()
-    _registry[tools] = behind
-    return tools
-
-
 def _behind(tools: Tools) -> Toolbox:
     behind = _registry.get(tools)
     if behind is None:
@@ -394,7 +387,9 @@ class Toolbox:
     @property
     def tools(self) -> Tools:
         """What an agent is given; each is another object that leads to the same run."""
-        return make_tools(self)
+        tools = Tools()
+        _registry[tools] = self
+        return tools
 
     @property
     def notes(self) -> tuple[str, ...]:
