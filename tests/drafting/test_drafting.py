@@ -220,10 +220,12 @@ def test_a_review_that_was_left_goes_on_where_it_stood(draft: Drafts, folder: Pa
     draft("--review", typed="\n".join(lines[:12]) + "\n")
     left = read_review(folder)
 
-    result = draft("--review", typed="\n".join([*lines[:2], *lines[12:]]) + "\n")
+    result = draft("--review", typed="\n".join(lines[12:]) + "\n")
 
     assert left is not None
     assert 10 == len(left.rows)
+    assert "the review of Ann goes on: the procedure and 10 rows read" in result.stdout
+    assert "Your name" not in result.stdout
     assert 0 == result.exit_code, result.output
 
 

@@ -52,7 +52,7 @@ from pytest_sopbench._drafting.stages import (
     measured,
     open_cards,
 )
-from pytest_sopbench._loading.evidence import DRAFTING, draft_of, read_review
+from pytest_sopbench._loading.evidence import DRAFTING, REVIEW, draft_of, read_review
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._making.documents import read_procedure
 from pytest_sopbench._making.place import Place, to_do_lines
@@ -213,19 +213,27 @@ def review(name: str, place: Path) -> None:
         say(f"reviewed by {held.name}, {held.time}; no file has changed since")
         return
     _check(folder, has_policy=domain.policy_file is not None)
-    reader = click.prompt("Your name", default=os.environ.get("USER") or None)
+    left = held if held is not None and held.is_left(folder) else None
+    reader = (
+        left.name if left else click.prompt("Your name", default=os.environ.get("USER") or None)
+    )
     going = Reviewing(domain=domain, name=str(reader))
     say("")
-    if going.has_grown:
+    if left is not None:
+        rows = counted(len(left.rows), "row")
+        say(f"the review of {reader} goes on: the procedure and {rows} read")
+        say(f"another reader removes {folder / REVIEW} first")
+    elif going.has_grown:
         new = len(domain.task_ids) - len(going.review.earlier)
         say(f"you have reviewed all but {counted(new, 'new row')}, and nothing else has changed")
         if not going.is_solved:
             say("the solver has not answered the new rows: only the policies and you see them")
     else:
         say(domain.sop)
-    is_known = going.has_grown or click.confirm("Is this what you mean, and can people follow it?")
-    if not is_known:
+    is_known = left is not None or going.has_grown
+    if not (is_known or click.confirm("Is this what you mean, and can people follow it?")):
         _end(["the procedure is not what the reader means: edit sop.md, and draft again"])
+    going.begin()
     before = going.cards
     _decide_cards(going)
     if follows_cards(going.cards, before):

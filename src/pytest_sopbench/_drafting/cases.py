@@ -21,6 +21,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._drafting.policies import Ran, Texts, mutants, run_policy
 from pytest_sopbench._drafting.shape import BOOLEAN, ID, KEY, NUMBER, Column, Row, Shape
 from pytest_sopbench._drafting.worlds import Worlds
+from pytest_sopbench._loading.load import POLICY_FILE
 
 TASKS: Final = 40
 """Rows that a draft has, unless its branches need more."""
@@ -158,7 +159,7 @@ def unreached_lines(runs: Sequence[Ran], source: str) -> Iterator[str]:
     conditions = conditions_of(source)
     for number, side in unreached(runs, source):
         one = conditions[number]
-        yield f"no labelled case in which {one.text} (line {one.line}) {words[side]}"
+        yield f"no labelled case in which {one.text} ({POLICY_FILE}, line {one.line}) {words[side]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -268,7 +268,7 @@ def _still_open(going: _Growing, runs: Sequence[Ran]) -> Sequence[str]:
     conditions = conditions_of(going.source)
     lines = {conditions[number].line for number in going.part.conditions}
     told = unreached_lines(runs, going.source)
-    return [one for one in told if any(f"(line {line})" in one for line in lines)]
+    return [one for one in told if any(f", line {line})" in one for line in lines)]
 
 
 def _proved(

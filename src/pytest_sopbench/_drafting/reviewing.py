@@ -95,6 +95,10 @@ class Reviewing:
         drawn = rows_to_read(self.domain, but=self.review.earlier)
         return [one for one in drawn if one.id not in self.review.rows]
 
+    def begin(self) -> None:
+        """Keep that the reader holds the procedure to be right, before anything else is asked."""
+        self._keep(self.review)
+
     def decide(self, card: Card, decision: str) -> None:
         """Keep what a person decided of a card."""
         decided = replace(card, decision=decision, by=self.name)

@@ -134,6 +134,10 @@ class Review:
         """Whether it was finished, and every file is as it was then."""
         return bool(self.time) and self.hash == files_hash(folder)
 
+    def is_left(self, folder: Path) -> bool:
+        """Whether it was begun and not finished, and every file is as it was then."""
+        return not self.time and self.hash == files_hash(folder)
+
 
 def files_hash(folder: Path, *, but: Collection[str] = ()) -> str:
     """Return a hash of all files in a domain's folder that decide anything."""
