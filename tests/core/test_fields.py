@@ -178,6 +178,10 @@ EVERY_TYPE = [field_of(kind) for kind in FieldType] + [ORDERED, NEAR, ENUM]
         pytest.param(NUMBER, "-0.0", 0, id="minus-zero"),
         pytest.param(NEAR, "10", 10.5, id="within-tolerance"),
         pytest.param(DATE, "2026-01-31", "2026-01-31T00:00:00Z", id="moment"),
+        pytest.param(DATE, "2026-01-31", "31 January 2026", id="day-in-words"),
+        pytest.param(DATE, "2026-01-31", "Saturday, Jan. 31st, 2026", id="weekday-and-month-first"),
+        pytest.param(DATE, "2026-01-31", "31.01.2026", id="day-in-numbers"),
+        pytest.param(DATE, "2026-01-31", "1/31/2026", id="month-first-in-numbers"),
         pytest.param(LIST, "['a', 'b']", ["B", "a"], id="list-in-any-order"),
         pytest.param(LIST, "['a', 'b']", "b, a", id="text-with-commas"),
         pytest.param(LIST, "['a', 'b']", "- a\n- b\n", id="bullets"),
@@ -246,6 +250,10 @@ def test_equal_values_match(field: OutputField, expected: Any, actual: Any) -> N
         pytest.param(INTEGER, "many", 3, "different", id="expected-is-no-number"),
         pytest.param(DATE, "2026-01-31", "2026-02-01", "different", id="date"),
         pytest.param(DATE, "2026-01-31", "31 January", "not an ISO date", id="no-date"),
+        pytest.param(DATE, "2026-02-01", "1/2/2026", "not an ISO date", id="two-days"),
+        pytest.param(
+            DATE, "2026-01-31", "Monday, 31 January 2026", "not an ISO date", id="weekday"
+        ),
         pytest.param(LIST, ["a", "b"], ["a"], "list lacks 1, has 0 too many", id="list-lacks"),
         pytest.param(LIST, ["a", "b"], "a,c,c", "list lacks 1, has 2 too many", id="list-other"),
         pytest.param(LIST, ["a"], ["a", "a"], "list lacks 0, has 1 too many", id="list-twice"),

@@ -56,6 +56,65 @@ def says_a_day(format_: str) -> bool:
     return read.date() == _SAMPLE.date()
 
 
+# Read days that are written in words or in numbers, where they can be no other day.
+
+_MONTHS: Final = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+)  # fmt: skip
+_WEEKDAYS: Final = (
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+)  # fmt: skip
+_DAY_NAME: Final = rf"(?:{'|'.join(name[:3] for name in _WEEKDAYS)})[a-z]{{0,6}}"
+_WEEKDAY: Final = re.compile(rf"^{_DAY_NAME}\.?,? |,? \({_DAY_NAME}\)$")
+_IN_WORDS: Final = re.compile(
+    r"(?:(?P<day>\d{1,2})(?:st|nd|rd|th)?\.?(?: of)?(?: |-)(?P<month>[a-z]{3,9})\.?,?(?: |-)"
+    r"|(?P<month_first>[a-z]{3,9})\.? (?P<second>\d{1,2})(?:st|nd|rd|th)?,? )(?P<year>\d{4})",
+    re.ASCII,
+)
+_IN_NUMBERS: Final = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})", re.ASCII)
+_YEAR_FIRST: Final = re.compile(r"(\d{4})([./-])(\d{1,2})\2(\d{1,2})", re.ASCII)
+_LAST_MONTH: Final = 12
+
+
+def read_day(text: str) -> float | None:
+    """Read a day as seconds since 1970 that can be no other: `25 May 2024`, `25.5.2024`.
+
+    `5/6/2024` may be one of two days, and is none.
+    """
+    if len(text) > _LONGEST:
+        return None
+    plain = " ".join(plain_dashes(normal_form(INVISIBLE.sub("", text))).lower().split())
+    weekday = _WEEKDAY.search(plain)
+    plain = _WEEKDAY.sub("", plain, count=1)
+    if match := _IN_WORDS.fullmatch(plain):
+        year, day = match["year"], match["day"] or match["second"]
+        month = str(_index(_MONTHS, match["month"] or match["month_first"]))
+    elif match := _YEAR_FIRST.fullmatch(plain):
+        year, _, month, day = match.groups()
+    elif match := _IN_NUMBERS.fullmatch(plain):
+        day, _, month, year = match.groups()
+        if int(month) > _LAST_MONTH:
+            day, month = month, day
+        elif int(day) <= _LAST_MONTH and int(day) != int(month):
+            return None
+    else:
+        return None
+    try:
+        moment = datetime(int(year), int(month), int(day), tzinfo=UTC)
+    except ValueError:
+        return None
+    if weekday and _index(_WEEKDAYS, weekday[0].strip(" ().,")) != moment.isoweekday():
+        return None
+    return (moment - _EPOCH).total_seconds()
+
+
+def _index(names: Sequence[str], word: str) -> int:
+    """Return the number of a month or a weekday by its name or a short form of it, from 1."""
+    found = (at for at, name in enumerate(names, start=1) if name.startswith(word))
+    return next(found, 0)
+
+
 def _read(text: str, format_: str) -> float | None:
     try:
         moment = datetime.strptime(text, format_)  # noqa: DTZ007 - what has no zone is read as UTC
@@ -277,6 +336,9 @@ def number_of(field: OutputField, value: JsonValue) -> Decimal | None:
 
 def _date(field: OutputField, value: JsonValue) -> Key | None:
     moment = read_spelled_date(value, field.formats) if field.formats else read_moment(value)
+    # A field that says how its days are written is read as it says.
+    if moment is None and isinstance(value, str) and not field.formats:
+        moment = read_day(value)
     return None if moment is None else ("date", moment)
 
 
