@@ -30,7 +30,7 @@ PARTS = (
     "- a\n  - b\n", "> ", "> a\n", "1. ", "# decision\n", "    a\n\n", "```\n", "**", "*a ", "_",
     "~~a", '"', "'", "\\boxed{", "\\boxed{a}", "decision: approve\n", "Decision:\n", "| a | b |\n",
     "approve ", "a: b; ", "<td></td>", " ", "\u200b", "is to be ",
-    "is rejected ", "once ", "decision is ",
+    "is rejected ", "once ", "decision is ", "manager ", "decision: a, ", "1 ", ". ", "no. 5 ",
 )  # fmt: skip
 FRAMES = ("{}", '{}"}}', "<answer>{}</answer>", "decision: approve\n\n{}")
 SENTENCE = (

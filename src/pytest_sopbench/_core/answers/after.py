@@ -34,22 +34,20 @@ from .values import (
 
 RETRACTIONS: Final = (
     "above is invalid", "above is wrong", "above was wrong", "actually", "answer is invalid",
-    "answer is wrong",
-    "apologies", "apologize", "as void", "cancel that", "correction", "could not complete",
-    "disregard", "do not rely on this", "do not use the above", "do not use these",
-    "do not use this", "does not hold", "doesn't hold", "don't rely on this",
+    "answer is wrong", "apologies", "apologize", "as void", "cancel that", "correction",
+    "could not complete", "disregard", "do not rely on this", "do not use the above",
+    "do not use these", "do not use this", "does not hold", "doesn't hold", "don't rely on this",
     "don't use the above", "don't use these", "don't use this", "forget that", "forget this",
-    "have to revise", "have to take this back", "hmm", "hold on", "I made an error",
-    "I overlooked", "I was wrong", "I will go on", "I will replace this", "I'll go on",
-    "I'll replace this", "ignore", "incorrect", "is not right", "is only preliminary",
-    "is preliminary", "is provisional", "is void", "isn't right", "looking again", "mistake",
-    "mistaken", "must not be used", "must revise", "never mind", "nevermind", "no longer",
-    "not complete the task", "not final", "on second look", "on second thought", "oops",
-    "prompt injection", "reconsider", "retract", "retracting", "scratch that",
-    "strike that", "superseded", "take it back", "take that back", "take this back",
-    "that is wrong", "that was wrong",
-    "this is wrong", "this was wrong", "to show the format", "unable to complete", "wait",
-    "withdraw", "withdrawn", "wrong case",
+    "have to revise", "have to take this back", "hmm", "hold on", "I made an error", "I overlooked",
+    "I was wrong", "I will go on", "I will replace this", "I'll go on", "I'll replace this",
+    "ignore", "in fact", "incorrect", "is not right", "is only preliminary", "is preliminary",
+    "is provisional", "is void", "isn't right", "looking again", "mistake", "mistaken",
+    "must not be used", "must revise", "never mind", "nevermind", "no longer",
+    "not complete the task", "not final", "on second look", "on second thought",
+    "only a placeholder", "only placeholders", "oops", "prompt injection", "reconsider", "retract",
+    "retracting", "scratch that", "strike that", "superseded", "take it back", "take that back",
+    "take this back", "that is wrong", "that was wrong", "this is wrong", "this was wrong",
+    "to show the format", "unable to complete", "wait", "withdraw", "withdrawn", "wrong case",
 )  # fmt: skip
 """Words after an answer that take it back."""
 
@@ -71,6 +69,12 @@ _COURTESY: Final = re.compile(
     re.IGNORECASE,
 )
 _DIGITS: Final = re.compile(r"\d")
+_REFERENCE: Final = re.compile(
+    r"\b(step|section|rule|clause|article|paragraph|table|appendix|page|ticket|"
+    r"(?:confirmation|reference|invoice|order|case|ticket|file) no\.) "
+    r"(?:[A-Z]{1,5}-)?\d+(?:[.-]\d+)*(?![\d,]|\.\d|\w)",
+    re.IGNORECASE,
+)
 _NUMBERS: Final = (FieldType.NUMBER, FieldType.INTEGER)
 _NUMBER: Final = r"[\u20ac$\u00a3]?([+-]?\d+(?:[.,]\d+)*)(?!\w)"
 _LEADING: Final = re.compile(rf"[\s\"'`*_]*(?:(true|false)\b|{_NUMBER})", re.IGNORECASE)
@@ -130,6 +134,7 @@ class Afterwards:
             or _found(_TAKEN_BACK, rest)
         )
         if not words and prose is not None:
+            prose = self._without_references(prose)
             said = _COURTESY.sub(" ", prose)
             words = _found(_DENIED, said)
             kinds = {it.type for it in self._required}
@@ -139,6 +144,13 @@ class Afterwards:
             if not words and FieldType.LIST in kinds:
                 words = said.strip(" \t\n*_`.|-")
         return f"after the answer stands {quoted(words)}" if words else ""
+
+    def _without_references(self, prose: str) -> str:
+        """Return prose without `step 2` and the like, whose numbers are no values."""
+        names = {
+            word.removesuffix("s") for one in self._required for word in fold(one.name).split()
+        }
+        return _REFERENCE.sub(lambda it: it[0] if it[1].lower() in names else " ", prose)
 
     def _named(self, rest: str) -> Iterator[tuple[str, OutputField]]:
         """Yield what is said of each field by its name: `name: words`, a tag, a key, a cell."""

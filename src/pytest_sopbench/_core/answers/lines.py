@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from pytest_sopbench._core.fields.values import FieldNames
+from pytest_sopbench._core.fields.values import FieldNames, value_key
 from pytest_sopbench._core.model.task import FieldType, OutputField
 from pytest_sopbench._core.model.trace import AnswerForm
 from pytest_sopbench._core.values.json import JsonValue
@@ -19,6 +19,7 @@ from .values import (
     GENERIC,
     Candidate,
     Reading,
+    bare_value,
     is_call,
     is_labelled,
     is_title,
@@ -31,8 +32,11 @@ LONGEST: Final = 16_000
 
 _MOST_WORDS: Final = 8
 _SENTENCE: Final = 5
+_FEW: Final = 3
 _TWO: Final = 2
-_DATA: Final = frozenset(("", "text", "txt", "plaintext", "yaml", "yml", "json", "markdown", "md"))
+_DATA: Final = frozenset(
+    ("", "text", "txt", "plaintext", "yaml", "yml", "json", "markdown", "md", "toml", "ini")
+)
 _VALUE_HEADS: Final = frozenset(("value", "answer", "result", "decision", "output", "outcome"))
 _COMPARED: Final = re.compile(
     r"before|after|previous|old|new|draft|expected|corrected|option|alternative|initial",
@@ -40,23 +44,31 @@ _COMPARED: Final = re.compile(
 )
 _PAIR: Final = re.compile(
     r"(?P<name>[^:\uff1a=\u2192|\n]{1,80}?)\s*"
-    r"(?P<sep>:(?!//)|\uff1a|=(?!=)>?|\u2192|->)\s*(?P<value>.*)"
+    r"(?P<sep>:(?!//)[:=]?|\uff1a|=(?!=)>?|\u2192|->|(?<=[ \t])\.{2}(?:\.{2,})?(?=[ \t]))\s*"
+    r"(?P<value>.*)"
 )
 _FINAL: Final = re.compile(
     r"^(?:\d{1,3}[.)] ?)?(?:(?:the|my|our) )?(?:(?:final|correct|corrected|revised|updated) )?"
 )
 _SAID_FINAL: Final = re.compile(
-    r"(?P<mark>\*\*|__|[*_]?)final(?: answer)?(?P<close>[*_]{0,2})[ \t]*[:\uff1a]"
+    r"(?P<mark>\*\*|__|[*_]?)(?:(?:the |my )?(?:final )?answer is(?= )|(?:so|thus|hence|therefore|"
+    r"in field form|final|(?:the |my )?(?:final )?(?:answer|result|output|value)s?(?: are)?)"
+    r"(?P<close>[*_]{0,2})[ \t]*(?:[:\uff1a\u2192\u2013\u2014]|->|=>))"
     r"(?P<end>[*_]{0,2})(?P<rest>[ \t]+\S.*)",
     re.IGNORECASE,
 )
 _DASHED: Final = re.compile(
-    r"(?P<mark>\*\*|__|`)(?P<name>[^*_`\n|][^*`\n|]{0,79})(?P=mark) [-\u2013\u2014] (?P<value>\S.*)"
+    r"(?P<mark>\*\*|__|`|)(?P<name>[^*_`\n|][^*`\n|]{0,79})(?P=mark) (?P<dash>[-\u2013\u2014]) "
+    r"(?P<value>\S.*)"
 )
 _QUOTES: Final = ("''", '""', "\u201c\u201d", "\u2018\u2019")
 _CORRECTION: Final = re.compile(r"correct(?:ion|ed)", re.IGNORECASE)
+_UNDECIDED: Final = re.compile(r"(?i:not|n?either|never|still|open|pending|un\w+)\b")
 _COMMENT: Final = re.compile(r"\s+#\s.*$")
-_PICTURES: Final = re.compile("^[\u2705\u2713\u2714\u2611\U0001f300-\U0001faff\u27a1\ufe0f\\s]+")
+_ADDENDA: Final = frozenset(("edit", "update", "addendum", "postscript", "ps", "p.s."))
+_PICTURES: Final = re.compile(
+    "^[\u2022\u2023\u25e6\u25aa\u231a-\u23ff\u2705\u2713\u2714\u2611\U0001f300-\U0001faff\u27a1\ufe0f\\s]+"
+)
 _NAMES: Final = re.compile(
     r"^.{0,100}?(?:[:\uff1a=\u2192]|->)|[|;]|^\W*(?:\*\*|__|#)|^.{0,80}(?:$|\bis\b)"
 )
@@ -83,7 +95,13 @@ class _Pair:
     field: OutputField | None
     value: JsonValue
     row: int
-    is_read: bool = True
+    reading: Reading = Reading.EXACT
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a value is just that, or a few words that can hold no other pair."""
+        few = len(str(self.value).split()) <= _FEW
+        return self.reading is Reading.EXACT or (self.reading is Reading.ANY_WORDS and few)
 
     @property
     def corrects(self) -> bool:
@@ -186,7 +204,7 @@ def _lines(source: str) -> Iterator[_Line]:
         elif name in ("inline", "html_block", "fence"):
             first = token.map[0] + (name == "fence")
             for row, line in enumerate(token.content.split("\n"), start=first):
-                text = line.strip()
+                text = line.strip().removesuffix("\\").replace("\\_", "_")
                 is_item = name == "fence" and text.startswith("- ")
                 of = "item" if is_item else kind if row == first else "line"
                 if text:
@@ -194,6 +212,12 @@ def _lines(source: str) -> Iterator[_Line]:
             kind = "line"
         else:
             kind = kinds.get(name, kind)
+
+
+def _inside(text: str) -> str:
+    """Return a line without what wraps all of it."""
+    bare = bare_value(text.rstrip(" ;"))
+    return bare[1:-1] if bare.startswith("(") and bare.endswith(")") else bare
 
 
 class _Runs:
@@ -213,19 +237,27 @@ class _Runs:
             r"\s+is(?P<sep>:?)\s+(?P<value>.+)",
             re.IGNORECASE,
         )
+        mark = r"[\"'*_`]{0,3}"
+        self._joint = re.compile(
+            r"(?:(?:[,|/]|\.(?=[ \t]))(?:[ \t]*and\b)?|[ \t]and)[ \t]*"
+            rf"(?={mark}(?:{names.pattern}){mark}[ \t]*(?:[:\uff1a=\u2192]|->))|;",
+            re.IGNORECASE,
+        )
 
     def every_field(self, run: Sequence[_Pair]) -> dict[str, _Pair]:
-        """Return the pair of each field, or nothing unless the run has every one just once."""
+        """Return the pair of each field, or nothing unless the run gives every one one value."""
         found: dict[str, _Pair] = {}
         for pair in run:
             if pair.field is None:
                 below = f" {fold(pair.name)} "
                 if any(f" {fold(name)} " in below for name in found):
                     return {}
-            elif pair.field.name in found or not pair.is_read:
+                continue
+            earlier = found.get(pair.field.name, pair)
+            is_other = value_key(pair.field, earlier.value) != value_key(pair.field, pair.value)
+            if is_other or pair.reading is Reading.NONE:
                 return {}
-            else:
-                found[pair.field.name] = pair
+            found[pair.field.name] = pair
         return found if len(found) == len(self._fields) else {}
 
     def runs(self, lines: Sequence[_Line]) -> Iterator[tuple[str, list[_Pair]]]:
@@ -272,26 +304,31 @@ class _Runs:
         if field is None or not isinstance(value, str):
             return _Pair(name.strip(_AROUND), field, value, row)
         read, reading = plain_value(field, value)
-        return _Pair(name, field, read, row, reading is not Reading.NONE)
+        return _Pair(name, field, read, row, reading)
 
     def _pairs(self, line: _Line) -> list[_Pair] | None:
         """Return what a line says, or `None` where it is no pair; its value may be empty."""
         if line.kind == "stop":
             return None
-        if line.text.startswith("|") or line.text.count("|") == 1:
+        if "|" in line.text:
             cells = [cell.strip() for cell in line.text.strip("| ").split("|")]
-            if len(cells) != _TWO or not self._field_of(cells[0]):
+            if len(cells) == _TWO and self._field_of(cells[0]):
+                # The row that heads a table names fields, and gives none.
+                is_head = self._field_of(cells[1])
+                return [] if is_head else [self._pair(cells[0], cells[1], line.row)]
+            if line.text.startswith("|"):
                 return None
-            # The row that heads a table names fields, and gives none.
-            return [] if self._field_of(cells[1]) else [self._pair(cells[0], cells[1], line.row)]
         text = self._without_final(line.text)
-        parts = [part for part in text.strip("*; ").split(";") if part.strip()]
-        told = [self._one(part.strip(), line.row) for part in parts] if len(parts) > 1 else []
-        several = [one for one in told if one is not None and one.value]
-        if len(several) == len(parts) and sum(one.field is not None for one in several) > 1:
-            return several
         one = self._one(text, line.row)
-        return None if one is None else [one]
+        if (one and one.field) or ";" in text or text.startswith("("):
+            split = [self._one(part.strip(), line.row) for part in self._joint.split(_inside(text))]
+            several = [
+                it for it in split if it and it.value != "" and (not it.field or it.is_short)
+            ]
+            if len(several) == len(split) and sum(it.field is not None for it in several) > 1:
+                return several
+        is_added = one and one.field is None and fold(one.name) in _ADDENDA
+        return None if one is None or is_added else [one]
 
     def _without_final(self, text: str) -> str:
         """Return a line without `Final answer:` before the name of a field."""
@@ -302,14 +339,14 @@ class _Runs:
         is_open = match["mark"] and not (match["close"] or match["end"])
         rest = match["rest"].strip()
         rest = match["mark"] + rest if is_open else rest
-        first = self._one(rest.split(";")[0].strip(), 0)
+        first = self._one(self._joint.split(_inside(rest))[0].strip(), 0)
         return rest if first and first.field else text
 
     def _one(self, text: str, row: int) -> _Pair | None:
         text = _PICTURES.sub("", text)
         said = self._said.fullmatch(text.strip("*_"))
         dashed = _DASHED.fullmatch(text)
-        if dashed and self._is_dashed(dashed["name"], dashed["value"]):
+        if dashed and self._is_dashed(dashed):
             return self._pair(dashed["name"], dashed["value"], row)
         match = said or _PAIR.fullmatch(text)
         if match is None:
@@ -325,16 +362,22 @@ class _Runs:
                 value = (shorter if shorter != value else value.removesuffix(mark)).strip()
         name = name.strip(_AROUND)
         if self._may_quote and name[:1] + name[-1:] in _QUOTES and self._field_of(name[1:-1]):
-            name = name[1:-1]
+            name, value = name[1:-1], value.removesuffix(",")
         if not name or len(name.split()) > _MOST_WORDS or any(mark in name for mark in '?,{"'):
             return None
-        return self._pair(name, value, row)
+        pair = self._pair(name, value, row)
+        # A sentence about a field that gives it no value is prose.
+        is_prose = said and not said["sep"] and pair.field and pair.reading is Reading.NONE
+        return None if is_prose and not _UNDECIDED.match(value) else pair
 
-    def _is_dashed(self, name: str, value: str) -> bool:
+    def _is_dashed(self, match: re.Match[str]) -> bool:
         """Whether a dash stands before a known value: before words it explains, or is a minus."""
-        field = self._field_of(name)
-        is_number = field is not None and field.type in (FieldType.NUMBER, FieldType.INTEGER)
-        return field is not None and not is_number and plain_value(field, value)[1] is Reading.EXACT
+        field = self._field_of(match["name"])
+        if field is None or not (match["mark"] or self._names.field_of(match["name"])):
+            return False
+        is_number = field.type in (FieldType.NUMBER, FieldType.INTEGER)
+        may_be_minus = is_number and match["dash"] != "\u2014"
+        return not may_be_minus and plain_value(field, match["value"])[1] is Reading.EXACT
 
     def _table(self, line: _Line) -> list[_Pair] | None:
         """Return the pairs of a table of rows, or of columns with one row."""

@@ -14,8 +14,9 @@ from pytest_sopbench._core.fields.values import read_boolean, value_key
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
 from pytest_sopbench._core.model.trace import AnswerForm
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.text import fold, is_empty, read_list, read_moment, read_number
+from pytest_sopbench._core.values.text import fold, is_empty, read_list, read_number
 
+from .numbers import plain_number
 from .text import BLANK, Element
 
 FORMS: Final[Mapping[str, str]] = {
@@ -57,11 +58,9 @@ def plain_value(field: OutputField, words: str) -> tuple[str, Reading]:
     bare = bare_value(words)
     if field.type is FieldType.LIST and fold(bare) not in labels_of(field):
         return _plain_list(bare)
-    if field.type in (FieldType.NUMBER, FieldType.INTEGER):
-        bare = _CURRENCY.sub("", bare)
     is_short = len(bare) <= LONGEST_LABEL
     for one in (bare, without_end(bare)) if is_short else ():
-        value = _without_grouping(field, one)
+        value = plain_number(field, one)
         if value and _reads(field, value):
             return value, Reading.EXACT
     if (is_short and is_placeholder(field, bare)) or _UNSURE.search(bare[:LONGEST_LABEL]):
@@ -96,6 +95,8 @@ def _plain_list(bare: str) -> tuple[str, Reading]:
 def is_placeholder(field: OutputField | None, value: JsonValue) -> bool:
     """Whether a value is still to be filled in: `...`, `<name>`, `[one line]`, `pay|deny`."""
     labels = labels_of(field) if field else frozenset[str]()
+    if isinstance(value, list) and value:
+        return all(isinstance(it, str) and _DOTS.fullmatch(it.strip()) for it in value)
     if not isinstance(value, str) or fold(value) in labels:
         return False
     choices = value[:LONGEST_LABEL].split("|")
@@ -108,31 +109,15 @@ def is_placeholder(field: OutputField | None, value: JsonValue) -> bool:
 def settled(field: OutputField, value: JsonValue) -> JsonValue:
     """Return a value without the full stop after it, where only so it is one of the field's.
 
-    What stands between the thousands of a number is left out too, if it can mean nothing else.
+    A number is written plainly, if what stands in it or beside it can mean nothing else.
     """
     if not isinstance(value, str) or len(value) > LONGEST_LABEL or fold(value) in labels_of(field):
         return value
     bare = bare_value(value)
-    if without_end(value) == bare and _without_grouping(field, bare) == bare:
+    if without_end(value) == bare and plain_number(field, bare) == bare:
         return value
     read, reading = plain_value(field, value)
     return read if reading is Reading.EXACT else value
-
-
-def _without_grouping(field: OutputField, value: str) -> str:
-    """Return a number without marks between its thousands, if they can mean nothing else.
-
-    `1,250.50`, `1.250,50` and `1,482,000` are one number each; `1,200` may be two.
-    """
-    is_number = field.type in (FieldType.NUMBER, FieldType.INTEGER)
-    # A field that says how its numbers are written, or what its texts match, is read as it says.
-    is_told = field.spelled or field.compare is not Compare.EXACT
-    match = _GROUPED.fullmatch(value) if is_number and not is_told else None
-    if match is None:
-        return value
-    if match["comma"]:
-        return value.replace(".", "").replace(",", ".")
-    return value.replace(",", "")
 
 
 def labels_of(field: OutputField) -> frozenset[str]:
@@ -155,33 +140,27 @@ def _reads(field: OutputField, value: str) -> bool:
     if is_empty(value):
         # A stroke where a value belongs is no word for nothing.
         return any(map(str.isalnum, value))
+    if field.type is FieldType.DATE:
+        return value_key(field, value)[0] == "date"
     read = _VALUE_READERS.get(field.type)
     if read is None:
         return False
-    # How its values may be written a field may say itself.
-    is_told = field.spelled or bool(field.formats)
-    return read(value) is not None or (is_told and value_key(field, value)[0] in ("number", "date"))
+    # How its numbers may be written a field may say itself.
+    return read(value) is not None or (field.spelled and value_key(field, value)[0] == "number")
 
 
 _VALUE_READERS: Final[Mapping[FieldType, Callable[[str], object]]] = {
     FieldType.BOOLEAN: read_boolean,
     FieldType.INTEGER: read_number,
     FieldType.NUMBER: read_number,
-    FieldType.DATE: read_moment,
     FieldType.LIST: read_list,
 }
 
 
-_DOTS: Final = re.compile(r"\.{3}|\u2026|<[^<>]*>")
+_DOTS: Final = re.compile(r"\?{2,}|\.{3}|\u2026|<[^<>]*>")
 _PLACEHOLDER: Final = re.compile(
-    r"\.{3}|\u2026|<[^<>]*>|\[[^\[\]]*\]|\{\{.*\}\}|_{2,}|tbd|to be (?:determined|decided)",
+    r"\?{2,}|\.{3}|\u2026|<[^<>]*>|\[[^\[\]]*\]|\{\{.*\}\}|_{2,}|tbd|to be (?:determined|decided)",
     re.IGNORECASE,
-)
-_CURRENCY: Final = re.compile(
-    r"^(?:[\u20ac$\u00a3\u00a5]|EUR|USD|GBP)\s*(?=[\d-])|(?<=\d)\s*(?:[\u20ac$\u00a3\u00a5]|EUR|USD|GBP)$"
-)
-_GROUPED: Final = re.compile(
-    r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3}){2,}|(?:,\d{3})+\.\d+|(?:\.\d{3})+(?P<comma>,)\d+)", re.ASCII
 )
 _UNSURE: Final = re.compile(
     r"\bnot (?:quite |entirely )?sure\b|\bunsure\b|\beither\b.*\bor\b", re.IGNORECASE
@@ -225,7 +204,11 @@ _NO_ANSWER: Final = re.compile(
     r"\b(?:examples?|e\.g\.|for instance|samples?|templates?|placeholders?|skeleton|drafts?|"
     r"previous(?:ly)?|prior|earlier|initial(?:ly)?|rejected|hypothetical(?:ly)?|observations?|"
     r"alternatives?|options?|scenarios?|would|if|unless|wrong|incorrect|not|never|old|before|could|might|quote[sd]?|"
-    r"wrote|says|said|notes?|suppose|instead of)\b",
+    r"wrote|says|said|notes?|suppose|instead of)\b|"
+    # What somebody else has found is no answer of who speaks.
+    r"\b(?:colleagues?|co-?workers?|predecessors?|supervisors?|managers?|reviewers?|officers?|"
+    r"analysts?|clerks?|agent \w|shift)\b.{0,99}\b(?:answered|decided|chose|proposed|suggested|"
+    r"recommended|entered|filed|recorded|submitted|thought|concluded)\W*$",
     re.IGNORECASE,
 )
 _TOOLS: Final = re.compile(
@@ -292,7 +275,9 @@ _PAIRS: Final = {
     '"': '"', "'": "'", "`": "`", "*": "*", "_": "_",
     "\u201c": "\u201d", "\u201e": "\u201c", "\u2018": "\u2019", "\u00ab": "\u00bb",
 }  # fmt: skip
-_TICKS: Final = re.compile("[\u2705\u2713\u2714\u2611\U0001f5f8]\ufe0f?")
+_TICKS: Final = re.compile(
+    "[\u2705\u2713\u2714\u2611\U0001f5f8\U0001f389\U0001f38a\U0001f393\U0001f3c5]\ufe0f?"
+)
 
 
 def bare_value(text: str) -> str:

@@ -1,0 +1,110 @@
+"""Numbers as people write them: with a currency, with their unit, with marks between thousands."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
+from pytest_sopbench._core.values.text import (
+    INVISIBLE,
+    fold,
+    normal_form,
+    plain_dashes,
+    read_number,
+)
+
+_CURRENCIES: Final = tuple(
+    tuple(line.split())
+    for line in (
+        "eur \u20ac euro euros", "usd $ dollars", "gbp \u00a3 pounds", "jpy \u00a5", "cny \u00a5",
+        "inr \u20b9", "chf", "aud $", "cad $", "sek", "nok", "dkk", "pln", "czk",
+    )
+)  # fmt: skip
+"""The code that a name may state, and the other spellings beside a number."""
+
+_UNITS: Final = tuple(
+    tuple(frozenset(part.split()) for part in line.split("|"))
+    for line in (
+        "percent pct percentage | %", "seconds secs sec | second s", "minutes mins | minute min",
+        "hours hrs | hour hr h", "days | day d", "weeks | week", "months | month",
+        "years yrs | year", "kg kgs | kilograms", "mg |", "g | gram grams", "lbs lb |", "km |",
+        "m | meters metres", "cm |", "mm |", "ml |", "kwh |", "ppm |", "celsius | \u00b0c",
+    )
+)  # fmt: skip
+"""The words by which a name states a unit, and the other spellings behind a number."""
+
+_COUNTED: Final = re.compile(r"[^\W\d_]{3,}[^\W\d_siu]s")
+_MONEY: Final = "|".join(
+    sorted({re.escape(word) for group in _CURRENCIES for word in group}, key=len, reverse=True)
+)
+_BESIDE: Final = re.compile(
+    rf"(?P<before>{_MONEY})?\s*(?P<amount>-?\d(?:.*\d)?)(?:[.,]-{{1,2}})?\s*(?P<behind>{_MONEY})?",
+    re.IGNORECASE,
+)
+_UNIT: Final = re.compile(
+    r"(?P<number>[^a-z%\u00b0]*\d) ?(?P<unit>[^\W\d_]+|%|\u00b0c)", re.IGNORECASE
+)
+_GROUPED: Final = re.compile(
+    r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3}){2,}|(?:,\d{3})+\.\d+|(?P<comma>(?:\.\d{3})+,\d+|"
+    r"(?:\.\d{3}){2,}|(?P<mark>[ '])\d{3}(?:(?P=mark)\d{3})*(?:[.,]\d+)?))",
+    re.ASCII,
+)
+_FRACTION: Final = re.compile(r"[+-]?(?:0,\d+|\d+,(?:\d{1,2}|\d{4,})|\d{4,},\d+)", re.ASCII)
+_COUNT: Final = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
+
+
+def plain_number(field: OutputField, value: str) -> str:
+    """Return a number as JSON writes it, if what is written can mean nothing else.
+
+    `1,250.50`, `1.250,50`, `1 250,50`, `1'250` and `6,5` are one number each. `1,200` may be two,
+    unless a whole one is asked for. `48 hours` are 48 where the name of the field says hours.
+    """
+    if field.type not in (FieldType.NUMBER, FieldType.INTEGER) or read_number(value) is not None:
+        return value
+    text = plain_dashes(normal_form(INVISIBLE.sub("", value))).replace("\u2019", "'").strip()
+    bare = _without_currency(field.name, text)
+    # A field that says how its numbers are written, or what its texts match, is read as it says.
+    if field.spelled or field.compare is not Compare.EXACT:
+        return value if bare == text else bare
+    if (match := _UNIT.fullmatch(bare)) and match["unit"].lower() in _stated(field.name):
+        bare = match["number"]
+    number = _ungrouped(field, bare)
+    return number if read_number(number) is not None else value
+
+
+def _ungrouped(field: OutputField, text: str) -> str:
+    match = _GROUPED.fullmatch(text)
+    if match is None:
+        mark = "." if field.type is FieldType.NUMBER and _FRACTION.fullmatch(text) else ","
+        is_count = field.type is FieldType.INTEGER and _COUNT.fullmatch(text)
+        return text.replace(",", "" if is_count else mark)
+    if match["mark"]:
+        return text.replace(match["mark"], "").replace(",", ".")
+    return text.replace(".", "").replace(",", ".") if match["comma"] else text.replace(",", "")
+
+
+def _without_currency(name: str, text: str) -> str:
+    match = _BESIDE.fullmatch(text)
+    signs = {one.lower() for one in match.group("before", "behind") if one} if match else set[str]()
+    stated = [group for group in _CURRENCIES if group[0] in fold(name).split()] or _CURRENCIES
+    # `5 EUR` is no sum where the name says dollars, and `USD 5 EUR` is none at all.
+    is_sum = len(signs) == 1 and any(signs.issubset(group) for group in stated)
+    return match["amount"] if match and is_sum else text
+
+
+@lru_cache(maxsize=256)
+def _stated(name: str) -> frozenset[str]:
+    """Return the spellings of the one unit that a name states, or none."""
+    words = fold(name).split()
+    stated = [
+        names | others
+        for names, others in _UNITS
+        # A letter alone is a unit only behind what it measures.
+        if any(word in names and (len(word) > 1 or word == words[-1] != words[0]) for word in words)
+    ]
+    units = {word for group in stated for word in group}
+    counted = [word for word in words if _COUNTED.fullmatch(word) and word not in units]
+    stated += [frozenset((word, word[:-1])) for word in counted]
+    return stated[0] if len(stated) == 1 and "per" not in words else frozenset()
