@@ -12,7 +12,7 @@ from pytest_sopbench._core.fields.values import (
     FieldNames,
     value_key,
 )
-from pytest_sopbench._core.model.task import OutputField
+from pytest_sopbench._core.model.task import FieldType, OutputField
 from pytest_sopbench._core.model.trace import AnswerForm
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._core.values.patterns import Dialect
@@ -61,6 +61,9 @@ _INSTEAD: Final = re.compile(
     re.IGNORECASE,
 )
 _ASKED: Final = re.compile(r"[`*)\"']{0,4}\?")
+_CHILD: Final = re.compile(r"<(item|li|value|entry|element)>([^<>]*)</\1>")
+"""One item of a list that is written in tags: `<item>moisture</item>`."""
+
 _FEW_WORDS: Final = re.compile(r"[\w.'*-]+(?: [\w.'*-]+){0,2}")
 _OPENS, _CLOSES = "\"'\u201c\u2018\u201e\u00ab", "\"'\u201d\u2019\u201c\u00bb"
 _BOXED: Final = re.compile(r"\\boxed[ \t]*\{((?:[^{}\n]|\{[^{}\n]*\})*+)\}")
@@ -309,6 +312,10 @@ class Reader:
             ):
                 return objects[at].values[name], ""
         known = self._fields.get(name)
+        if known is not None and known.type is FieldType.LIST:
+            items = _items_in_tags(self.seen.source[one.inner_start : one.inner_end])
+            if items and not is_placeholder(known, items):
+                return items, ""
         if not value and BLANK in inside:
             # What is unseen inside of a tag does not make it an empty one.
             return value, self.seen.source[one.inner_start : one.inner_end].strip(
@@ -476,6 +483,15 @@ class Reader:
                 parts.append(self.text[end : max(one.start, end)])
                 end = max(end, one.end)
         return "\n".join((*parts, self.text[end:])).replace(BLANK, " ")
+
+
+def _items_in_tags(inside: str) -> list[JsonValue]:
+    """Return the items of a list whose tags have one name and nothing beside them; else none."""
+    found = [*_CHILD.finditer(inside)]
+    if len({one[1] for one in found}) != 1 or _CHILD.sub("", inside).strip():
+        return []
+    items: list[JsonValue] = [bare_value(decoded(one[2])) for one in found]
+    return items if all(items) else []
 
 
 def _transparent(text: str) -> str:
