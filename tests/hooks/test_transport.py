@@ -163,10 +163,12 @@ def test_workers_and_one_process_see_the_same(
 def test_a_users_own_report_may_hold_a_lone_surrogate(pytester: pytest.Pytester, lab: Path) -> None:
     pytester.makepyfile(
         test_lab=f"""
-        import decimal
+        import decimal, enum
+        Kind = enum.StrEnum("Kind", ["SPOT"])
         def test_run(sop_run, record_property):
             record_property("one", "{LONE}")
             record_property("two", decimal.Decimal("1.5"))
+            record_property("three", Kind.SPOT)
             print("{LONE}".encode("utf-8", "surrogatepass"))
             assert sop_run.answer.values["grade"] == "{LONE}"
         """

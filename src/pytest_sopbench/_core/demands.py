@@ -740,7 +740,7 @@ _KNOWN: Final[tuple[type[Demand], ...]] = (
 )
 
 DEMANDS: Final[dict[str, type[Demand]]] = {demand.kind: demand for demand in _KNOWN}
-"""Every demand by its kind; what reads it from a contract stands in `_loading.contract.readers`."""
+"""Every demand by its kind; what reads it from a contract stands in `_loading.contract`."""
 
 
 def _calls_of(tool: str, calls: Sequence[ToolCall]) -> Iterator[tuple[int, ToolCall]]:

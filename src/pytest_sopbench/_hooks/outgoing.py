@@ -89,7 +89,8 @@ class Outgoing:
         for place, (name, value) in enumerate(report.user_properties):
             # Those that make a run this run stay as they are.
             if isinstance(value, str) and not name.startswith(OURS):
-                report.user_properties[place] = (name, self.text(value))
+                # A text of a class of its own does not travel from a worker.
+                report.user_properties[place] = (name, self.text(str(value)))
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -86,7 +86,7 @@ class RunJob(Job[RunKey]):
 class Runs:
     """Has runs made when tests ask for them, and before; keeps each while a test may still ask.
 
-    A run goes down as a job, `run` to `_make` to the engine, and comes back as a `JudgedRun`:
+    A run goes down as a job, `run` to `make` to the engine, and comes back as a `JudgedRun`:
     the engine tells of its trace in `ended`, where it is judged and written down, once.
     """
 
@@ -372,6 +372,7 @@ class Runs:
         if trace is None:
             # Whoever ended the waiting did so before the run could begin.
             return judged(self._sop, ref, task, None)
+        engine.forget(key)
         del self._jobs[key]
         return self._ended.pop(key)
 
@@ -414,7 +415,10 @@ class Runs:
         )
 
     def _wait(self, engine: Engine[RunKey], job: RunJob, item: pytest.Item) -> Trace | None:
-        """Have the engine make a run next, and return what came of it, which it then forgets."""
+        """Have the engine make a run next, and return what came of it.
+
+        A run that was cut before it began stays known to the engine, so that nobody begins it.
+        """
         key, queue = job.key, self._upcoming
 
         def look() -> None:
@@ -433,10 +437,7 @@ class Runs:
         except BaseException as error:
             if not self._is_timed_out(error):
                 raise
-            trace = engine.abandon(key, CUT_BY_PLUGIN)
-            engine.forget(key)
-            return trace
-        engine.forget(key)
+            return engine.abandon(key, CUT_BY_PLUGIN)
         look()
         return trace
 
