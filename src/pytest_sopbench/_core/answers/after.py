@@ -57,16 +57,20 @@ _TAKEN_BACK: Final = re.compile(
 _DENIED: Final = re.compile(
     r"\b(?:not|no|never|neither|nor|cannot|\w+n['\u2019]t|unless|if|provided|assuming|depend\w*|"
     r"conditional\w*|subject to|until|otherwise|but|however|although|though|except|whether|would|"
-    r"could|might|may|maybe|perhaps|possibly|unclear|unsure|only|pending|alternatively|instead|"
+    r"as long as|once|on condition|awaiting|could|might|may|maybe|perhaps|possibly|unclear|unsure|"
+    r"only|pending|alternatively|instead|"
     r"next,? I|I will now|I['\u2019]ll now|let me (?:now|check|look))\b",
     re.IGNORECASE,
 )
 _COURTESY: Final = re.compile(
     r"(?:please|thank|thanks|let me know|feel free|i hope|i am happy|i'm happy|happy to|have a|"
     r"best regards|kind regards|regards|sincerely|if you (?:need|have|want|would|like)|"
-    r"end(?: of \w+)?$|done\b|should you|do you|"
+    r"end(?: of \w+)?$|done\b|should you (?:need|have|want|wish|require|like)|do you|"
     r"would you like|is there anything|shall i|can i help)\b[^\n.!?]*[.!?]?",
     re.IGNORECASE,
+)
+_NO_COURTESY: Final = re.compile(
+    r"\b(?:not|\w+n['\u2019]t|until|unless|before)\b(?! hesitate)", re.IGNORECASE
 )
 _DIGITS: Final = re.compile(r"\d")
 _REFERENCE: Final = re.compile(
@@ -135,7 +139,7 @@ class Afterwards:
         )
         if not words and prose is not None:
             prose = self._without_references(prose)
-            said = _COURTESY.sub(" ", prose)
+            said = _COURTESY.sub(_if_no_courtesy, prose)
             words = _found(_DENIED, said)
             kinds = {it.type for it in self._required}
             # A courtesy may ask for another amount: please pay 250.
@@ -216,6 +220,11 @@ class Afterwards:
                 if is_told and self._says_otherwise(field, match[1], one):
                     return match[0]
         return ""
+
+
+def _if_no_courtesy(polite: re.Match[str]) -> str:
+    """Leave out a courtesy, but not one that tells what must not be done, or be so, by then."""
+    return polite[0] if _NO_COURTESY.search(polite[0]) else " "
 
 
 _QUOTE: Final = 60

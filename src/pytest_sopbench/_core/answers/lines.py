@@ -64,7 +64,15 @@ _DASHED: Final = re.compile(
 _QUOTES: Final = ("''", '""', "\u201c\u201d", "\u2018\u2019")
 _CORRECTION: Final = re.compile(r"correct(?:ion|ed)", re.IGNORECASE)
 _UNDECIDED: Final = re.compile(r"(?i:not|n?either|never|still|open|pending|un\w+)\b")
+_REMARK: Final = re.compile(r"#.*|;.*|\[[^\]]*\]")
+"""A line of data that says what is below it: a comment, or the name of a section."""
+
 _COMMENT: Final = re.compile(r"\s+#\s.*$")
+_QUALIFIES: Final = re.compile(
+    r"\d|\b(?:or|if|not|no|unless|until|maybe|may|might|could|would|about|minutes|hours|days|"
+    r"applicable|to be|tbd|todo|confirm\w*|check\w*|unsure|unclear)\b",
+    re.IGNORECASE,
+)
 _ADDENDA: Final = frozenset(("edit", "update", "addendum", "postscript", "ps", "p.s."))
 _PICTURES: Final = re.compile(
     "^[\u2022\u2023\u25e6\u25aa\u231a-\u23ff\u2705\u2713\u2714\u2611\U0001f300-\U0001faff\u27a1\ufe0f\\s]+"
@@ -72,7 +80,7 @@ _PICTURES: Final = re.compile(
 _NAMES: Final = re.compile(
     r"^.{0,100}?(?:[:\uff1a=\u2192]|->)|[|;]|^\W*(?:\*\*|__|#)|^.{0,80}(?:$|\bis\b)"
 )
-_IN_RUN: Final = re.compile(r"[:\uff1a=\u2192|#<]|->|^\s|^\W*(?:\*\*|__)")
+_IN_RUN: Final = re.compile(r"[:\uff1a=\u2192|#<]|->|^\s|^\W*(?:\*\*|__)|^(?:```|~~~)")
 _OPENS: Final = re.compile(r"```|~~~|<")
 _AROUND: Final = "*_` "
 
@@ -207,6 +215,7 @@ def _lines(source: str) -> Iterator[_Line]:
                 text = line.strip().removesuffix("\\").replace("\\_", "_")
                 is_item = name == "fence" and text.startswith("- ")
                 of = "item" if is_item else kind if row == first else "line"
+                of = "comment" if name == "fence" and _REMARK.fullmatch(text) else of
                 if text:
                     yield _Line(of, row, text[2:].strip() if is_item else text)
             kind = "line"
@@ -218,6 +227,12 @@ def _inside(text: str) -> str:
     """Return a line without what wraps all of it."""
     bare = bare_value(text.rstrip(" ;"))
     return bare[1:-1] if bare.startswith("(") and bare.endswith(")") else bare
+
+
+def _without_comment(value: str) -> str:
+    """Return a value without the comment behind it, unless that speaks of another value."""
+    match = _COMMENT.search(value)
+    return value if match is None or _QUALIFIES.search(match[0]) else value[: match.start()]
 
 
 class _Runs:
@@ -281,6 +296,10 @@ class _Runs:
                 at += used
                 continue
             yield lead, run
+            if line.kind == "comment":
+                # What leads in the data leads in all of it.
+                run, lead = [], f"{lead.rstrip(':')}, {line.text.strip('#;[] ')}:"
+                continue
             is_lead = line.text.rstrip(_AROUND).endswith((":", "\uff1a", "?")) or (
                 line.text.startswith("**") and line.text.endswith("**")
             )
@@ -300,7 +319,7 @@ class _Runs:
         field = self._field_of(name)
         is_plain = field is not None and field.type is not FieldType.TEXT and not is_labelled(field)
         if isinstance(value, str) and is_plain:
-            value = _COMMENT.sub("", value)
+            value = _without_comment(value)
         if field is None or not isinstance(value, str):
             return _Pair(name.strip(_AROUND), field, value, row)
         read, reading = plain_value(field, value)
@@ -401,7 +420,7 @@ class _Runs:
         for line in lines if field.type is FieldType.LIST else ():
             if line.kind != "item":
                 break
-            items.append(_COMMENT.sub("", line.text).strip("*` "))
+            items.append(_without_comment(line.text).strip("*` "))
         if items:
             return items, len(items)
         if not lines or lines[0].kind in ("stop", "table"):

@@ -29,11 +29,32 @@ _UNITS: Final = tuple(
     for line in (
         "percent pct percentage | %", "seconds secs sec | second s", "minutes mins | minute min",
         "hours hrs | hour hr h", "days | day d", "weeks | week", "months | month",
-        "years yrs | year", "kg kgs | kilograms", "mg |", "g | gram grams", "lbs lb |", "km |",
-        "m | meters metres", "cm |", "mm |", "ml |", "kwh |", "ppm |", "celsius | \u00b0c",
+        "years yrs | year", "kg kgs | kilogram kilograms", "mg |", "g | gram grams",
+        "lbs lb |", "km |", "m | meters metres", "cm |", "mm |", "ml |", "kwh |", "ppm |",
+        "celsius | \u00b0c",
     )
 )  # fmt: skip
 """The words by which a name states a unit, and the other spellings behind a number."""
+
+_SPELLINGS: Final = frozenset(word for names, others in _UNITS for word in (*names, *others))
+_SCALES: Final = (
+    "cents",
+    "cent",
+    "pence",
+    "k",
+    "thousand",
+    "thousands",
+    "million",
+    "millions",
+    "bn",
+)
+_OTHER_MONEY: Final = (
+    "aed", "ars", "bgn", "brl", "clp", "cop", "egp", "hkd", "huf", "idr", "ils", "krw", "mxn",
+    "myr", "nzd", "php", "ron", "rub", "sar", "sgd", "thb", "try", "twd", "uah", "vnd", "yen",
+    "yuan", "zar",
+)  # fmt: skip
+_MEASURES: Final = _SPELLINGS.union(_SCALES, _OTHER_MONEY).difference({"min"})
+"""Words by which a name says that a sum in another currency, or a count, is none of its values."""
 
 _COUNTED: Final = re.compile(r"[^\W\d_]{3,}[^\W\d_siu]s")
 _MONEY: Final = "|".join(
@@ -88,7 +109,10 @@ def _ungrouped(field: OutputField, text: str) -> str:
 def _without_currency(name: str, text: str) -> str:
     match = _BESIDE.fullmatch(text)
     signs = {one.lower() for one in match.group("before", "behind") if one} if match else set[str]()
-    stated = [group for group in _CURRENCIES if group[0] in fold(name).split()] or _CURRENCIES
+    words = fold(name).split()
+    if _MEASURES.intersection(words):
+        return text
+    stated = [group for group in _CURRENCIES if not set(group).isdisjoint(words)] or _CURRENCIES
     # `5 EUR` is no sum where the name says dollars, and `USD 5 EUR` is none at all.
     is_sum = len(signs) == 1 and any(signs.issubset(group) for group in stated)
     return match["amount"] if match and is_sum else text
@@ -96,15 +120,17 @@ def _without_currency(name: str, text: str) -> str:
 
 @lru_cache(maxsize=256)
 def _stated(name: str) -> frozenset[str]:
-    """Return the spellings of the one unit that a name states, or none."""
-    words = fold(name).split()
-    stated = [
-        names | others
-        for names, others in _UNITS
-        # A letter alone is a unit only behind what it measures.
-        if any(word in names and (len(word) > 1 or word == words[-1] != words[0]) for word in words)
-    ]
-    units = {word for group in stated for word in group}
-    counted = [word for word in words if _COUNTED.fullmatch(word) and word not in units]
-    stated += [frozenset((word, word[:-1])) for word in counted]
-    return stated[0] if len(stated) == 1 and "per" not in words else frozenset()
+    """Return the spellings of the unit that a name ends with, if it states nothing else.
+
+    `net_weight_kg` is so many kilograms, and `parcels` are counted; `labor_hours_cost` is no time.
+    """
+    *others, last = fold(name).split()
+    money = {word for group in _CURRENCIES for word in group}
+    if "per" in others or not (_MEASURES | money).isdisjoint(others):
+        return frozenset()
+    # A letter alone is a unit only behind what it measures.
+    for names, spellings in _UNITS if len(last) > 1 or others else ():
+        if last in names:
+            return names | spellings
+    is_counted = _COUNTED.fullmatch(last) and last not in _MEASURES | money
+    return frozenset((last, last[:-1])) if is_counted else frozenset()

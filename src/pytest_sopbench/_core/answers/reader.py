@@ -60,6 +60,13 @@ _INSTEAD: Final = re.compile(
     r"\b(?:or|otherwise|not|never|if|than|would|would be|could be|instead of|versus|vs)$",
     re.IGNORECASE,
 )
+_CALLED: Final = re.compile(r"([A-Za-z_]\w*)\(\s*$|==\s*$")
+"""What is handed to a function is its argument, unless the function gives the answer."""
+
+_ANSWERING: Final = frozenset(
+    ("answer", "final answer", "submit", "finish", "respond", "return", "print", "dict", "output",
+     "submit answer", "json dumps", "dumps", "complete", "done")
+)  # fmt: skip
 _ASKED: Final = re.compile(r"[`*)\"']{0,4}\?")
 _CHILD: Final = re.compile(r"<(item|li|value|entry|element)>([^<>]*)</\1>")
 """One item of a list that is written in tags: `<item>moisture</item>`."""
@@ -82,9 +89,9 @@ _KINDS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 _CORRECTS: Final = re.compile(
     r"\b(?:correct\w*|revis\w*|updat\w*|re-?check\w*|check\w*|instead|final\w*|mistake\w*|wrong|"
-    r"sorry|slip|wait|actually|however|but|after\w*|now|again|looking (?:again|closer|back|twice)|"
+    r"sorry|slip|wait|actually|however|but|again|looking (?:again|closer|back|twice)|"
     r"therefore|hence|thus|so|"
-    r"overrid\w*|chang\w*|should|rather|not|no|hmm)\b",
+    r"overrid\w*|chang\w*|should have|rather|hmm)\b|\bno(?=\s*[:,.!;\u2014])",
     re.IGNORECASE,
 )
 
@@ -247,7 +254,9 @@ class Reader:
         before = text[max(start - 300, 0) : start].replace(BLANK, "")
         is_below = "\n" in (gap[0] if (gap := _BEFORE_MARK.search(before)) else "")
         line = _BEFORE_MARK.sub("", before).rpartition("\n")[2]
-        if _INSTEAD.search(line) and not is_below:
+        called = _CALLED.search(before)
+        is_argument = called and fold(called[1] or "") not in _ANSWERING
+        if is_argument or (_INSTEAD.search(line) and not is_below):
             return False
         if line and not is_below and is_example(line):
             return False

@@ -203,12 +203,15 @@ class Candidate:
 _NO_ANSWER: Final = re.compile(
     r"\b(?:examples?|e\.g\.|for instance|samples?|templates?|placeholders?|skeleton|drafts?|"
     r"previous(?:ly)?|prior|earlier|initial(?:ly)?|rejected|hypothetical(?:ly)?|observations?|"
-    r"alternatives?|options?|scenarios?|would|if|unless|wrong|incorrect|not|never|old|before|could|might|quote[sd]?|"
-    r"wrote|says|said|notes?|suppose|instead of)\b|"
+    r"alternatives?|options?|scenarios?|would|if|unless|wrong|incorrect|not|never|old|before|could|"
+    r"might|quote[sd]?|wrote|says|said|notes?|suppose|instead of|similar|assuming|should the|"
+    r"preliminary|tentative(?:ly)?|(?:another|other|second|first) (?:reviewer|reader)|"
+    r"currently (?:shows|says|reads)|"
+    r"(?:recorded|filed|entered|decided) by)\b|"
     # What somebody else has found is no answer of who speaks.
     r"\b(?:colleagues?|co-?workers?|predecessors?|supervisors?|managers?|reviewers?|officers?|"
-    r"analysts?|clerks?|agent \w|shift)\b.{0,99}\b(?:answered|decided|chose|proposed|suggested|"
-    r"recommended|entered|filed|recorded|submitted|thought|concluded)\W*$",
+    r"analysts?|clerks?|moderators?|agent \w|shift)\b.{0,99}\b(?:take|answered|decided|chose|"
+    r"proposed|suggested|recommended|entered|filed|recorded|submitted|thought|concluded)\W*$",
     re.IGNORECASE,
 )
 _TOOLS: Final = re.compile(
@@ -236,7 +239,8 @@ _PROMISE: Final = re.compile(
     re.IGNORECASE,
 )
 _TITLE: Final = re.compile(
-    r"draft(?: (?:answer|version|response|only))?(?:\W*|\s*[-\u2013\u2014(,][^.!?]{0,80})",
+    r"(?:(?:draft|example|template)(?: (?:answer|version|response|output|only))?|"
+    r"sample (?:answer|response|output))(?:\W*|\s*[-\u2013\u2014(,][^.!?]{0,80})",
     re.IGNORECASE,
 )
 _CALL: Final = re.compile(r"(?:calling|invoking|querying)\b.{0,200}(?:\.{3}|\u2026)", re.IGNORECASE)
