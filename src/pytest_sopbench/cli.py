@@ -29,7 +29,7 @@ _COMMANDS: Final = {
 
 
 class Commands(FrontDoor):
-    """Imports a command where it is called, so that none waits for the rooms of another."""
+    """Imports a command when it is called, so that none waits for the rooms of another."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click gives it
         """Return the names of the commands."""

@@ -21,7 +21,7 @@ HIDDEN = "pytest_sopbench._hooks.settings.hidden"
 """What every session reads first that has anything to do with SOP tests."""
 
 CONFIGURED = ("sop_domain", "sop_agent", "sop_fail_under", "sop_gate")
-"""The ini values of which one at least is set where a project has SOP tests."""
+"""The ini values of which one at least is set if a project has SOP tests."""
 
 
 class ExitCalls:
@@ -96,7 +96,7 @@ class EndGuard:
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
         """Take what must not leave the process out of the error that ends the session.
 
-        A status of 0 is returned where the session has earned it.
+        A status of 0 is returned if the session has earned it.
         """
         status: Any = None
         try:

@@ -53,7 +53,7 @@ class LoadingError(SopbenchError):
     """A file of a domain cannot be used.
 
     Args:
-        path: the file, or the folder where no file is at fault.
+        path: the file, or the folder if no file is at fault.
         problem: what is wrong, without the place.
         row: the line of the file, counted as an editor does, from 1.
         column: the header of the column, or the key of the document.

@@ -28,7 +28,7 @@ def pytest_sop_summary(summary: dict[str, Summary]) -> list[str] | None:
     """Called once before the summary is printed.
 
     Args:
-        summary: domain to what its runs came to; where several agents were run, one entry for
+        summary: domain to what its runs came to; if several agents were run, one entry for
             each group of domain and agent.
 
     Returns:
@@ -61,7 +61,7 @@ def pytest_sop_wrap_run(key: RunKey, attempt: int) -> AbstractContextManager[Non
     Args:
         key: which run it is: `domain`, `task`, `trial` from 1, and `agent` as it is named. The
             task of a variant has `/v-` and the variant behind its id.
-        attempt: from 1; more where the provider was away before.
+        attempt: from 1; more if the provider was away before.
 
     Returns:
         What to enter around the attempt, or `None`.

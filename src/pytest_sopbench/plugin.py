@@ -169,7 +169,7 @@ def pytest_terminal_summary(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and wake the rest where it is asked for."""
+    """Register the marker, and wake the rest when it is asked for."""
     config.addinivalue_line("markers", MARKER)
     config.pluginmanager.register(UsageErrors(config), "sop-usage-errors")
     if _is_asked_for(config):

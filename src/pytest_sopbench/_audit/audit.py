@@ -195,7 +195,7 @@ def _findings(seen: Folder, subject: Subject | None) -> Iterable[Finding]:
 
 
 def _asked(rule: Rule[Any], seen: object) -> Sequence[Finding]:
-    """Ask a rule; where it fails, the others are asked all the same, and this is told."""
+    """Ask a rule; if it fails, the others are asked all the same, and this is printed."""
     try:
         return tuple(rule.findings(seen))
     except Exception as fault:  # noqa: BLE001 - a folder may hold what nobody has thought of

@@ -41,8 +41,8 @@ class Sides:
     Attributes:
         condition: the condition.
         clauses: those that are named beside it, or beside a constant that it reads.
-        tasks: how many tasks there were where it held, where it did not, and where both sides of
-            its comparison were equal.
+        tasks: in how many tasks it held, in how many it did not, and in how many both sides of its
+            comparison were equal.
     """
 
     condition: Condition
@@ -98,7 +98,7 @@ class Coverage:
 
     @property
     def percent(self) -> float:
-        """The share of them; 0 where none is named, so that no gate holds by that."""
+        """The share of them; 0 if none is named, so that no gate holds by that."""
         return 100 * self.held / len(self.clauses) if self.clauses else 0.0
 
 
@@ -173,7 +173,7 @@ def _clauses(
         for clause in numbers_of(rule.clause):
             found[clause].update(run["covered"] for run in runs if rule.id in run["rules"])
     numbering = SopText(domain.sop).numbering
-    # "Part 4" names no clause, where part 4 has clauses of its own.
+    # "Part 4" names no clause, if part 4 has clauses of its own.
     parts = {one.partition(".")[0] for one in numbering if "." in one}
     return {name: len(found[name]) for name in sorted(found, key=in_order) if name not in parts}
 
@@ -266,7 +266,7 @@ def _walk(
         for line in own:
             places.at[line] = found or inherited
         if found:
-            # What a condition names comes about where it holds.
+            # What a condition names comes about if it holds.
             lines = {inner[0].lineno} if isinstance(one, ast.If) else set(own)
             places.all.append(_Place(clauses=found, lines=frozenset(lines)))
         for part in ("body", "orelse", "finalbody"):

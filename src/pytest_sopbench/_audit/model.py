@@ -191,14 +191,14 @@ class Audit:
     """What was found in one folder.
 
     Attributes:
-        name: the name of the domain, or of its folder where it cannot be loaded.
+        name: the name of the domain, or of its folder if it cannot be loaded.
         folder: the folder.
         findings: what does not hold, errors first.
         accepted: findings that `metadata.json` accepts, each with its reason.
         hash: of the content of the folder's files.
         is_whole: whether the domain was loaded, and its code was run.
         facts: lines that say what was measured, such as the highest TSR.
-        score: how many mutants fail the suite; `None` where they were not asked for.
+        score: how many mutants fail the suite; `None` if they were not asked for.
     """
 
     name: str
@@ -231,7 +231,7 @@ class Audit:
 
     @property
     def summary(self) -> str:
-        """Such as `3 errors, 1 warning`; `sound` where nothing was found."""
+        """Such as `3 errors, 1 warning`; `sound` if nothing was found."""
         parts = [
             f"{count} {severity}{'' if count == 1 else 's'}"
             for severity, count in self.counts.items()

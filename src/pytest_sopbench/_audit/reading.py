@@ -77,7 +77,7 @@ def is_there(path: Path) -> bool:
 
 
 def bytes_of(path: Path) -> bytes:
-    """What stands in a file; nothing where it cannot be opened."""
+    """What stands in a file; nothing if it cannot be opened."""
     try:
         return path.read_bytes()
     except OSError:
@@ -85,7 +85,7 @@ def bytes_of(path: Path) -> bytes:
 
 
 def metadata_in(name: str, text: str) -> Mapping[str, JsonValue]:
-    """The keys of metadata; none where they cannot be read."""
+    """The keys of metadata; none if they cannot be read."""
     try:
         read = tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
     except (ValueError, RecursionError):
@@ -114,7 +114,7 @@ class RoughTable:
     lines: Sequence[int]
 
     def cells(self, column: str) -> list[JsonValue]:
-        """The cells of a column from top to bottom; `None` where a row is too short."""
+        """The cells of a column from top to bottom; `None` if a row is too short."""
         place = self.columns.index(column)
         return [row[place] if place < len(row) else None for row in self.rows]
 
@@ -191,13 +191,13 @@ class Folder:
     Attributes:
         path: the folder.
         files: the files that make a domain, by name, as far as they are there.
-        metadata_file: the file that holds the metadata; the usual name where there is none.
-        metadata: its keys; empty where it cannot be read.
-        data_file: the file with the rows; empty where there is none.
-        raw: its rows under its headers, read without any demand on them; `None` where that is
+        metadata_file: the file that holds the metadata; the usual name if there is none.
+        metadata: its keys; empty if it cannot be read.
+        data_file: the file with the rows; empty if there is none.
+        raw: its rows under its headers, read without any demand on them; `None` if that is
             impossible.
         table: the same under the names that the metadata has for the headers.
-        domain: the domain, where it can be loaded.
+        domain: the domain, if it can be loaded.
         refused: why it cannot be loaded.
     """
 
@@ -279,8 +279,8 @@ class Subject:
         folder: what was read of its files.
         domain: the domain.
         tasks: its tasks, all of them at hand.
-        observed: what its own code did; nothing where it has none, or was not run.
-        mutation: what came of its mutants; `None` where they were not asked for.
+        observed: what its own code did; nothing if it has none, or was not run.
+        mutation: what came of its mutants; `None` if they were not asked for.
     """
 
     folder: Folder
@@ -298,7 +298,7 @@ class Subject:
         return self.folder.metadata_file
 
     def text(self, name: str) -> str:
-        """The text of a file; empty where there is none."""
+        """The text of a file; empty if there is none."""
         file = self.folder.files.get(name)
         return file.text if file is not None else ""
 
@@ -322,7 +322,7 @@ class Subject:
         return None
 
     def cell(self, column: str, position: int) -> JsonValue:
-        """A cell as it is written in the data file; `None` where rows and tasks differ."""
+        """A cell as it is written in the data file; `None` if rows and tasks differ."""
         table = self.folder.table
         if table is None or column not in table.columns or len(table.rows) != len(self.tasks):
             return None

@@ -149,7 +149,7 @@ def _uri(path: Path, root: Path) -> str:
 # An audit as text in 80 columns: errors first, the first few of each rule.
 
 SHOWN: Final = 5
-"""Findings of one rule that are told in full."""
+"""Findings of one rule that are printed in full."""
 
 _INDENT: Final = "  "
 _LINES: Final = 8
@@ -230,11 +230,11 @@ def save_audit(audit: Audit, project: Path) -> bool:
 
 
 def saved_summary(domain: Domain, project: Path) -> str:
-    """What the saved audit of a domain says; empty where there is none of the same content."""
+    """What the saved audit of a domain says; empty if there is none of the same content."""
     path = _path(project, domain.name)
     if not path.is_file():
         return ""
-    # Only where there is a saved audit need its reader be loaded.
+    # Only if there is a saved audit need its reader be loaded.
     with suppress(OSError, ValueError, KeyError, TypeError):
         saved = json.loads(path.read_text("utf-8"))
         if saved["hash"] == content_hash(domain.folder):

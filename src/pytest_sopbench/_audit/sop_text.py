@@ -131,7 +131,7 @@ class SopText:
         return frozenset(own | {one.rpartition(".")[0] for one in own if "." in one})
 
     def text_of(self, number: str) -> str:
-        """The text of a clause, and of the clauses inside of it; empty where there is none."""
+        """The text of a clause, and of the clauses inside of it; empty if there is none."""
         inside = f"{number}."
         return "\n".join(
             one.text

@@ -65,7 +65,7 @@ class FrontDoor(click.Group):
                 gc.enable()
 
     def _invoked(self, ctx: click.Context) -> object:
-        """Run a command, which ends as inconclusive where it has read what proves nothing."""
+        """Run a command, which ends as inconclusive if it has read what proves nothing."""
         try:
             result = super().invoke(ctx)
         except SystemExit as end:
@@ -153,7 +153,7 @@ def is_ended(saved: SavedSession) -> bool:
 
 
 def _doubt() -> None:
-    """Let the command end as inconclusive, where it would end with 0."""
+    """Let the command end as inconclusive, if it would end with 0."""
     context = click.get_current_context(silent=True)
     if context is not None:
         context.meta[_DOUBTED] = True
@@ -219,7 +219,7 @@ def short_path(path: Path) -> str:
 def project_redaction(agent_args: Sequence[str] = ()) -> Redaction:
     """Return what the project masks, for what was never a part of the session.
 
-    A variable may be missing where nothing is run. What it would mask is then told, and no error:
+    A variable may be missing if nothing is run. What it would mask is then printed, and no error:
     sessions are masked already, and often they are read where the key is not. `agent_args` are
     those of a session, as `KEY=VALUE`.
     """

@@ -1,6 +1,6 @@
 """`sopbench audit`: is a domain sound, and what is not? And what `show --coverage` prints.
 
-Both call the room of the audit, which takes long to import: so `show` imports this file only where
+Both call the room of the audit, which takes long to import: so `show` imports this file only if
 coverage is asked for.
 """
 
@@ -84,7 +84,7 @@ def audit(domains: tuple[str, ...], verbose: int, sarif: Path | None, **options:
     """Say what is not sound in a domain.
 
     DOMAIN is what --sop-domain takes, or any folder; it may be one that loading refuses. The
-    status is 1 where there is an error, or with --strict a warning, and 2 for wrong usage.
+    status is 1 if there is an error, or with --strict a warning, and 2 for wrong usage.
     """
     folders = dict(domain_folders(domains))
     if options["write_disagreements"]:

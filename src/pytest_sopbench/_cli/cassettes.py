@@ -135,7 +135,7 @@ def _listed(found: Inspection) -> Iterator[str]:
 
 
 def _missed() -> Iterator[str]:
-    """Yield what the last session has missed: where all differ alike, all are to be made anew."""
+    """Yield what the last session has missed: if all differ alike, all are to be made anew."""
     try:
         with followed(last_path(project().sessions_dir)).open("rb") as file:
             header: Any = json.loads(file.readline())

@@ -125,7 +125,7 @@ def check(labels: Path, concurrency: int, places: tuple[str, ...]) -> None:
 
 
 def project_judging(mask: Mask) -> Judging:
-    """Return the judge that the project sets; it is made where it is asked for."""
+    """Return the judge that the project sets; it is made when it is asked for."""
     known = project()
     return Judging(
         words=known.words(OPTION),

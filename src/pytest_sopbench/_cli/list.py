@@ -205,5 +205,5 @@ def _asked(domain: Domain, model: str) -> list[dict[str, str]]:
         return propose_steps(domain.sop, model)
     except SopbenchError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever an SDK raises is told in a line
+    except Exception as error:  # noqa: BLE001 - whatever an SDK raises is printed on a line
         refuse(f"{model} could not be asked: {type(error).__name__}: {error}")

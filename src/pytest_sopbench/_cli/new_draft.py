@@ -113,7 +113,7 @@ def draft(  # noqa: PLR0913 - what the user gave
 
 
 def _texts(folder: Path, source: Path | None, sop: str | None) -> tuple[str, str | None]:
-    """Return the brief, and the user's own procedure where there is one."""
+    """Return the brief, and the user's own procedure if there is one."""
     if is_draft(folder):
         if source is not None or sop is not None:
             tell(f"{folder} was begun already; its own brief and procedure are gone on with")
@@ -348,7 +348,7 @@ _ANSWERED: Final = 120
 
 
 def _estimate(brief: str, sop: str | None, models: tuple[str, str], prices: Prices | None) -> str:
-    """Say what a whole draft is going to take; where no price is known, tokens alone."""
+    """Say what a whole draft is going to take; if no price is known, tokens alone."""
     told = len(brief) // _LETTERS
     procedure = _WRITTEN["2 procedure"] if sop is None else len(sop) // _LETTERS
     outline, tools = _WRITTEN["1 outline"], _WRITTEN["2 tools"]

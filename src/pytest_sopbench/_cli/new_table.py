@@ -138,7 +138,7 @@ def checked(function: Callable[[_T], _R], value: _T) -> _R:
 
 
 def ask_sheet(names: Sequence[str], largest: str) -> str | None:
-    """Ask for the sheet, where there are several; the largest is proposed."""
+    """Ask for the sheet, if there are several; the largest is proposed."""
     if len(names) == 1:
         return names[0]
     return str(click.prompt("Sheet", default=largest or names[0], type=click.Choice(names)))
@@ -244,7 +244,7 @@ _SIGNS = {"point": ".", "comma": ","}
 
 
 def plan_of(place: Place, path: Path, wishes: Wishes, *, asks: bool, yes: bool) -> Plan:
-    """Read the table and the document, and decide; questions are asked where that is allowed.
+    """Read the table and the document, and decide; questions are asked if that is allowed.
 
     Raises:
         LoadingError: a file cannot be used, or something is missing that nobody can be asked.

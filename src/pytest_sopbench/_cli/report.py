@@ -44,7 +44,7 @@ _ALONE: Final = {ANNOTATIONS: GITHUB}
 
 
 def _own_baseline(saved: SavedSession) -> str:
-    """Return what the session itself was compared with, or nothing where it is not at hand."""
+    """Return what the session itself was compared with, or nothing if it is not at hand."""
     name = saved.header.options.compare
     if name and not path_of(name).exists():
         tell(f"{path_of(name)}: the baseline of the session is not here; nothing is compared")

@@ -1,6 +1,6 @@
 """`sopbench rescore`: judge what was recorded again, by other rules.
 
-Comparers of the domains are found again as well. What one has found in the session counts where
+Comparers of the domains are found again as well. What one has found in the session counts if
 the comparer itself cannot be found.
 """
 
@@ -122,7 +122,7 @@ def _comparers_of(
     """Find what compares the fields of domains.
 
     What cannot be found here, such as what a `conftest.py` registers, has left in the session what
-    it found. So that is judged by, where the session was judged by the function of that name.
+    it found. So that is judged by, if the session was judged by the function of that name.
     """
     sources = {**SOURCES, Compare.JUDGE: judging.comparer}
     found: dict[str, Comparers] = {}

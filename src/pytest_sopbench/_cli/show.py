@@ -252,7 +252,7 @@ _OTHER_SOP = "the SOP was changed since: clauses are those of today"
 
 
 def _again(record: RunRecord, saved: SavedSession) -> str:
-    """Write the command that makes a run again; nothing where only its own test can make it."""
+    """Write the command that makes a run again; nothing if only its own test can make it."""
     header = saved.header
     if ":" not in record.agent or not record.task.isprintable():
         # A fixture stands for the agent, and it may have parameters.

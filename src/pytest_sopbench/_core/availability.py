@@ -96,7 +96,7 @@ _CODES: Final = frozenset(
         "Throttling", "ThrottlingException", "TooManyRequestsException",
         "TransactionInProgressException", "internalServerException", "serviceUnavailableException",
         "throttlingException", "modelTimeoutException",
-        # what Bedrock says with status 424, where the model itself broke off
+        # what Bedrock says with status 424, when the model itself broke off
         "ModelErrorException", "ModelStreamErrorException", "modelStreamErrorException",
         # what OpenAI says inside a stream, where there is no status
         "rate_limit_exceeded", "server_error",

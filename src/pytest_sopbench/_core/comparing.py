@@ -42,13 +42,13 @@ from .comparison import (
 from .statistics import ALPHA, PairedTest, holm, needed_for, paired_test
 from .verdict import Outcome
 
-# Which functions compared the fields of two sessions, where these are not the same.
+# Which functions compared the fields of two sessions, if these are not the same.
 
 
 def unlike_comparers(
     domain: str, before: Mapping[str, str], now: Mapping[str, str]
 ) -> Iterator[str]:
-    """Say of each field of a domain what compared it there, where it is something else here."""
+    """Say of each field of a domain what compared it there, if it is something else here."""
     for field in {**before, **now}:
         there, here = before.get(field, "the judge"), now.get(field, "the judge")
         name, _, version = there.partition(" ")

@@ -137,7 +137,7 @@ def pair_runs(
 ) -> Pairs:
     """Pair the tasks of two sessions by domain and task, in the order of the current one.
 
-    Where one of the sessions has several agents they are paired by name; else one agent is
+    If one of the sessions has several agents they are paired by name; else one agent is
     compared with the other, whatever they are called. Runs that were unavailable or never
     started are no evidence for or against the agent: they are left out of their task's trials,
     and a task that has no other is set aside.
@@ -268,7 +268,7 @@ class Setup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupChange:
-    """One difference; `agent` is empty where both sessions have one agent."""
+    """One difference; `agent` is empty if both sessions have one agent."""
 
     what: str
     before: str
@@ -342,7 +342,7 @@ _PairEnds: TypeAlias = Mapping[tuple[_Ends, _Ends], int]
 class Change:
     """A metric in both sessions, over the same tasks; a rate with nothing to divide is `None`.
 
-    `bounds` are those of the difference, 95 %; `None` if no method has any to give, as where
+    `bounds` are those of the difference, 95 %; `None` if no method has any to give, as when
     all tasks changed alike over several trials. `method` says how they were found. `open` says why
     nobody can tell how the metric changed, or is empty.
     """
@@ -508,7 +508,7 @@ class ScoreChange:
     """The scores of one output field over the tasks that have one in both sessions.
 
     `before` and `now` are the means. `test` is of the paired differences by random signs; its p is
-    corrected by Holm's method where several fields have scores.
+    corrected by Holm's method if several fields have scores.
     """
 
     field: str
@@ -624,7 +624,7 @@ class ComparisonResult(StrEnum):
 class ComparedSession:
     """One side of a comparison: its runs, and the hash of the rules by which they were judged.
 
-    `domains` are the hashes of single domains, as far as they were recorded; where both sessions
+    `domains` are the hashes of single domains, as far as they were recorded; if both sessions
     have that of a domain, it decides. `doubt` says why nothing may be concluded from the runs.
     `setups` are what its agents say of themselves, `comparers` what compared which field by domain,
     `sops` the hashes of the SOPs by domain, as far as they were recorded.
@@ -651,8 +651,8 @@ class GroupComparison:
     were run and prove nothing. `not_correct` are those of `aside` that are new or changed, and have
     a run now that is not correct. `baseline` and `current` are the summaries of the paired runs,
     while `outcomes` counts all runs of the current session. `kinds` counts, for tasks with one
-    trial in both, (outcome before, outcome now) where these differ. `groups` are the domains (and
-    agents) that it spans. `why` says why the sessions are not comparable, where they are not;
+    trial in both, (outcome before, outcome now) if these differ. `groups` are the domains (and
+    agents) that it spans. `why` says why the sessions are not comparable, if they are not;
     `doubt` why nothing may be concluded from one of them, whatever it comes to. `fields` and
     `scores` are of the output fields of one domain.
     """
@@ -707,9 +707,9 @@ class GroupComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionComparison:
-    """Two sessions: by domain (and agent, `DOMAIN (AGENT)`, where there are several), and pooled.
+    """Two sessions: by domain (and agent, `DOMAIN (AGENT)`, if there are several), and pooled.
 
-    `pooled` has no collapse where there are several groups: labels of domains do not mix. Where
+    `pooled` has no collapse if there are several groups: labels of domains do not mix. If
     there are several agents it serves for lists of tasks alone, since no number of two agents
     together says anything; `agents` pools the domains of each agent that ran on several, then.
     `setups` is what differs in the agents themselves; `changed_sops` names the domains whose SOP
@@ -728,7 +728,7 @@ class SessionComparison:
         return any(map(agent_of, self.groups))
 
     def by(self, agent: str) -> GroupComparison | None:
-        """Return all of an agent's tasks, where agents are told apart."""
+        """Return all of an agent's tasks, if agents are told apart."""
         groups = (one for name, one in self.groups.items() if agent_of(name) == agent)
         return self.agents.get(agent) or next(groups, None)
 
@@ -753,7 +753,7 @@ def _less(one: Collapse, other: Collapse) -> Collapse:
 def comparison_to_json(comparison: SessionComparison) -> dict[str, Any]:
     """Return all groups and the pooled tasks; what is unknown is `None`, JSON's `null`.
 
-    Where agents are told apart nothing is pooled over them: `agents` pools the domains of each.
+    If agents are told apart nothing is pooled over them: `agents` pools the domains of each.
     """
     found: dict[str, Any] = {
         "baseline": comparison.pooled.name,

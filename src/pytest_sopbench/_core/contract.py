@@ -92,7 +92,7 @@ CHOOSY = frozenset({*ORDER, Operator.MATCHES})
 def satisfied(condition: Condition, task: Task) -> bool:
     """Whether the task's data satisfies the condition.
 
-    Numbers are compared by value, also where one of the two is written as text (`"12"`); two
+    Numbers are compared by value, also if one of the two is written as text (`"12"`); two
     texts by their characters, so that ISO dates are in order. `matches` asks that the whole of
     a text fits a regular expression. An empty value satisfies only `empty`, `not_equals`, and
     `equals`, `in` or `matches` that allow it. What cannot be put in order, or is no text to be
@@ -230,7 +230,7 @@ def _bound_text(operator: Operator, bound: JsonValue) -> str:
 # that a run never came to (the later tool of an order was not called) is *not exercised*: it is
 # counted apart, since what was not done shows nothing. `requires` is never in that state.
 #
-# A contract is broken by a broken rule and by nothing else: to call no tool is no breach where no
+# A contract is broken by a broken rule and by nothing else: to call no tool is no breach if no
 # rule requires one. That an agent does nothing is seen by `requires` and by the answers.
 #
 # ==============  ==================================  ========================================
@@ -253,7 +253,7 @@ def _bound_text(operator: Operator, bound: JsonValue) -> str:
 #                 are alike, or any at all
 # ==============  ==================================  ========================================
 #
-# (*) Held where the task's data, by rules with a condition, forbids every tool that the contract
+# (*) Held if the task's data, by rules with a condition, forbids every tool that the contract
 # names: then to call none is what the procedure asks.
 
 
@@ -328,7 +328,7 @@ def check_contract(contract: Contract, trace: Trace, known: Known) -> tuple[Rule
 
 
 def contract_state(results: Sequence[RuleResult], *, shown: bool) -> RuleState | None:
-    """Decide the contract of one run; null where no rule applies to its task.
+    """Decide the contract of one run; null if no rule applies to its task.
 
     Which runs have a state depends on the tasks alone, so an agent cannot shrink the number
     that a contract rate divides by. A run holds its contract unless it broke a rule, also without
@@ -343,7 +343,7 @@ def contract_state(results: Sequence[RuleResult], *, shown: bool) -> RuleState |
 
 
 def grounded(results: Sequence[RuleResult]) -> bool | None:
-    """Whether every required tool succeeded; null where no rule requires one of this task."""
+    """Whether every required tool succeeded; null if no rule requires one of this task."""
     required = [one for one in results if one.kind == DemandKind.REQUIRES and one.applies]
     return all(not one.broken for one in required) if required else None
 

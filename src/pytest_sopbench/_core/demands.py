@@ -68,7 +68,7 @@ def not_exercised(why: str) -> RuleCheck:
 
 
 def not_called(tools: Iterable[str], calls: Sequence[ToolCall], verb: str = "called") -> str:
-    """Say that none of the tools was called, and aloud where no tool was called at all."""
+    """Say that none of the tools was called, and aloud if no tool was called at all."""
     if not calls:
         return "no tool was called"
     names = list(tools)
@@ -113,8 +113,8 @@ Value: TypeAlias = EqualsAnswer | EqualsExpected | EqualsColumn
 class Known:
     """What arguments are held against beside the calls of a run.
 
-    `answer` is null where the agent was stopped before one could be looked for. `fields` are the
-    output fields by name, and `expected` the calls that are expected of the task; null where none
+    `answer` is null if the agent was stopped before one could be looked for. `fields` are the
+    output fields by name, and `expected` the calls that are expected of the task; null if none
     are declared. `world` is the one of the domain, before the task adds to it.
     """
 
@@ -126,7 +126,7 @@ class Known:
 
 
 def unequal(value: Value, given: JsonValue, known: Known) -> str:
-    """Say what an argument is and ought to be, or nothing where it is so."""
+    """Say what an argument is and ought to be, or nothing if it is so."""
     match value:
         case EqualsAnswer():
             name, what = value.field, "the answer"
@@ -255,7 +255,7 @@ class ArgumentDemand:
 
 
 def _given(arguments: JsonValue, path: str) -> Sequence[JsonValue]:
-    """Return the values that a path leads to; none where one of them is missing."""
+    """Return the values that a path leads to; none if one of them is missing."""
     if isinstance(arguments, Mapping) and path in arguments:
         return [arguments[path]]
     found: list[JsonValue] = [arguments]
@@ -281,7 +281,7 @@ def _named(value: JsonValue, name: str) -> Sequence[JsonValue]:
 def _problem(
     origin: Origin, value: JsonValue, earlier: Sequence[tuple[int, ToolCall]], known: Known
 ) -> str:
-    """Say what the value is and ought to be, or nothing where it is so."""
+    """Say what the value is and ought to be, or nothing if it is so."""
     match origin:
         case EqualsInput():
             wanted = known.task.inputs[origin.column]
@@ -667,7 +667,7 @@ class StateDemand:
 
     Of the rows that have the values of `where`, at most `at_most` may agree in the columns of
     `per`; or with `unchanged` nothing in the table may be touched. A limit above 0 shows nothing
-    where no call left a row with the values of `where`; one of 0 is kept by that.
+    if no call left a row with the values of `where`; one of 0 is kept by that.
     """
 
     kind: ClassVar[str] = DemandKind.STATE

@@ -41,7 +41,7 @@ class StateRules:
         columns: the tables that matter, and of each the columns that do; none names all.
         generated: the tables whose keys tools make up, so that a new row is known by the others.
         private: columns whose values no reason tells.
-        digest: of the world, and of the policy where that says what is right.
+        digest: of the world, and of the policy if that says what is right.
         by_policy: whether the policy says so; its changes are asked of `expected`.
         expected: the changes that the policy makes, by the id of the task, or why nobody knows
             them.
@@ -64,9 +64,9 @@ class JudgingRules:
 
     Without a `contract` no rule is checked. `expected_calls` are the calls that a run should
     make, by the id of its task; a task that is not there has none to be held against. `sop` is
-    the procedure, whose own examples are no answer where an agent pastes it. With `document` the
+    the procedure, whose own examples are no answer if an agent pastes it. With `document` the
     answer is a JSON document, and there are no `fields`. `world` are the tables that tools change,
-    and `state` says how they are judged, where they are. `comparers` says of each field that others
+    and `state` says how they are judged, if they are. `comparers` says of each field that others
     compare by what they do so, down to its version.
     """
 
@@ -116,17 +116,17 @@ class Domain:
         title: for readers, like `description`, `industry`, `licence` and `version`.
         private_columns: never given to an agent, and masked in every output.
         lookups: tools without code, by name.
-        world: the tables that its tools change, where it has any.
+        world: the tables that its tools change, if it has any.
         world_tools: tools without code that look into the world or change it, by name.
-        state: how the end state of a run is judged, where the domain says that it is.
-        tools_file: `tools.py`, where the domain has one.
-        mcp: the MCP server that serves its tools, where the domain names one.
-        policy_file: `policy.py`, where the domain has one.
+        state: how the end state of a run is judged, if the domain says that it is.
+        tools_file: `tools.py`, if the domain has one.
+        mcp: the MCP server that serves its tools, if the domain names one.
+        policy_file: `policy.py`, if the domain has one.
         reject_bad_arguments: whether a call that breaks its spec is refused.
-        contract: the rules about tool calls, where there are any.
+        contract: the rules about tool calls, if there are any.
         expected_calls: the calls that are expected, by the id of the task.
-        document: how its answers are judged, where they are JSON documents and it has no tools.
-        own_steps: the steps that its `steps.json` gives, where the domain has one.
+        document: how its answers are judged, if they are JSON documents and it has no tools.
+        own_steps: the steps that its `steps.json` gives, if the domain has one.
         warnings: what is odd about the folder, one sentence each.
         notices: those of the warnings that decide what is right, which each session says aloud.
         hashes: of content (`sop`, `specs`, `tools`, `data`), so they survive a reformatting.
@@ -246,7 +246,7 @@ def _field(field: OutputField) -> dict[str, Any]:
 
 
 def _document(rules: DocumentRules | None) -> dict[str, Any]:
-    # Left out where there is none, so that what was judged before keeps its hash.
+    # Left out if there is none, so that what was judged before keeps its hash.
     if rules is None:
         return {}
     return {
@@ -264,7 +264,7 @@ def _state(rules: StateRules | None) -> dict[str, Any]:
 
 
 def _compared(field: OutputField, rules: JudgingRules) -> dict[str, Any]:
-    # Said only where there is something to say, so that other baselines keep their hash.
+    # Said only if there is something to say, so that other baselines keep their hash.
     said: dict[str, Any] = {}
     if field.spelled:
         said |= {"units": field.units, "grouping": field.grouping, "decimal": field.decimal}

@@ -236,7 +236,7 @@ class SeenWorld:
             raise ValueError(msg)
 
     def _check_key(self, table: str, key: Key) -> None:
-        """Refuse a text where keys are numbers, and the reverse: it would never find its row."""
+        """Refuse a text if keys are numbers, and the reverse: it would never find its row."""
         column = self._world.keys[table]
         known = [
             *self._world.rows[table],

@@ -286,7 +286,7 @@ def _written(lines: list[str], encode: Callable[[str], str]) -> Iterator[tuple[s
     encoded = [encode(line) for line in lines]
     yield _FOLD.join(map(re.escape, encoded)), max(encoded, key=len)
     if len(lines) > 1:
-        # Where lines are printed one by one, each of them would be a part.
+        # If lines are printed one by one, each of them would be a part.
         secret = (one for one in encoded if len(one) >= _SECRET_LINE and one.strip("- \t"))
         yield from ((re.escape(one), one) for one in secret if not one.startswith("-----"))
 
@@ -354,8 +354,8 @@ _URL_SAFE: Final = str.maketrans("+/", "-_")
 # Credentials that name themselves: by how they begin, or by the word that stands before them.
 #
 # What is named in `sop_redact` is masked wherever it stands. This is for what nobody has named.
-# Where a recording is written, whatever looks like a credential stops it: there is no harm in
-# that. Where texts are shown and saved, only what is surely one is masked, since ids and numbers
+# When a recording is written, whatever looks like a credential stops it: there is no harm in
+# that. When texts are shown and saved, only what is surely one is masked, since ids and numbers
 # of orders may begin as keys do.
 
 SHORTEST_FORM: Final = 12
@@ -380,7 +380,7 @@ class Form(NamedTuple):
 
     One of `hints` stands in each text with one, in whichever letters. `pattern` finds what looks
     like one; its group `key`, or else all of it, is the credential. `is_sure` tells of that
-    whether it is masked where texts are shown.
+    whether it is masked when texts are shown.
     """
 
     name: str
@@ -495,7 +495,7 @@ FORMS: Final = (
     Form(
         "private key",
         ("private key",),
-        # To its end, or as far as it goes where it is cut; lines may be folded in any way.
+        # To its end, or as far as it goes if it is cut; lines may be folded in any way.
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----"
         r"(?:(?:[A-Za-z0-9+/=\s\\\"',:|>]|-(?!----))*-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----"
         r"|(?:\s|\\+[nr]|[\"',|>])*(?:[A-Za-z0-9+/=]{16,}(?:\s|\\+[nr]|[\"',|>])*)*)",
@@ -535,7 +535,7 @@ FORMS: Final = (
         is_random,
     ),
 )
-"""Each form; the group `key` is masked where there is one, so that the name before it stays."""
+"""Each form; the group `key` is masked if there is one, so that the name before it stays."""
 
 _HINTS: Final = tuple(dict.fromkeys(hint for form in FORMS for hint in form.hints))
 _LONG: Final = 2_000

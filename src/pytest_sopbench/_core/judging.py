@@ -444,7 +444,7 @@ def _closest(
     scoring: Scoring,
     found: Found = _NOBODY,
 ) -> tuple[Mismatch, ...]:
-    """Compare with every acceptable answer; where none fits, the expected one is what failed."""
+    """Compare with every acceptable answer; if none fits, the expected one is what failed."""
     expected = task.expected_as_written
     of_others = _at(task, 0, found) if found else _NOTHING
     closest = _mismatches(rules, expected, answer, scoring, of_others)
@@ -523,7 +523,7 @@ def judged_document(
 ) -> Verdict:
     """Return the verdict on what an agent returned: the three tiers are its outcomes.
 
-    A document that matches is correct, one that only satisfies the schema is wrong, and where
+    A document that matches is correct, one that only satisfies the schema is wrong, and if
     nothing satisfies it there is no answer.
     """
     exact = _exact(document, task, returned)

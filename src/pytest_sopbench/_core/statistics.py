@@ -45,7 +45,7 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, flo
 
 
 def mcnemar(lost: int, gained: int) -> float:
-    """Return the two-sided p of the exact McNemar test; 1.0 where no pair is discordant.
+    """Return the two-sided p of the exact McNemar test; 1.0 if no pair is discordant.
 
     Under the null hypothesis each discordant pair is lost or gained with equal chance, so this
     is the exact binomial test of `lost` in `lost + gained` at 1/2.
@@ -211,7 +211,7 @@ def _percentiles(values: Sequence[float | None], confidence: float) -> Bounds | 
 def _resample(table: Mapping[_Kind, int], random: Random) -> Mapping[_Kind, int]:
     tasks = sum(table.values())
     if tasks < _TASKS_PER_KIND * len(table):
-        # Drawing task by task is the quicker way where there are few of each kind.
+        # Drawing task by task is the quicker way if there are few of each kind.
         return Counter(random.choices(list(table), weights=list(table.values()), k=tasks))
     drawn: dict[_Kind, int] = {}
     left, weight = tasks, tasks
@@ -272,7 +272,7 @@ ALPHA = 0.05
 """The p below which a difference is called one."""
 
 DRAWS = 99_999
-"""Random signs that are drawn where their distribution is too long to be computed."""
+"""Random signs that are drawn if their distribution is too long to be computed."""
 
 _EXACT_STEPS = 1_000_000
 _EXACT_TASKS = 1_000
@@ -290,8 +290,8 @@ def paired_test(differences: Sequence[int], *, seed: int = 0) -> PairedTest:
     """Test whether tasks came to the same in both sessions.
 
     Under the null hypothesis each difference has either sign with equal chance, so p is the
-    chance that random signs give a sum at least as far from 0. Where each task is as good as
-    another that is the exact McNemar test. The distribution is computed in full where it is
+    chance that random signs give a sum at least as far from 0. If each task is as good as
+    another that is the exact McNemar test. The distribution is computed in full if it is
     short; else p = (1 + draws as far out) / (1 + draws).
 
     Sources: R. A. Fisher, The design of experiments (1935), section 21; B. Phipson, G. Smyth,
@@ -357,7 +357,7 @@ def newcombe(both: int, lost: int, gained: int, neither: int) -> Bounds | None:
 
 
 def _together(one: float, other: float, phi: float) -> float:
-    # Rounding may leave a hair below 0 where both are the same and the correlation is 1.
+    # Rounding may leave a hair below 0 if both are the same and the correlation is 1.
     return sqrt(max(0.0, one * one - 2 * phi * one * other + other * other))
 
 

@@ -1,7 +1,7 @@
 """The steps of an SOP: its text is cut into them, and a run may need an approval of one.
 
 The lines of the text are told apart, its numbered entries are found, and those that are steps are
-chosen. Where an SOP does not show its steps, it says why. Last come the approvals of steps.
+chosen. If an SOP does not show its steps, it says why. Last come the approvals of steps.
 """
 
 from __future__ import annotations
@@ -364,7 +364,7 @@ def _says_only(title: str, words: frozenset[str]) -> bool:
     return any(one in words for one in said) and all(one in words | _BESIDE for one in said)
 
 
-# Decide which numbered entries of an SOP are its steps; where that is not clear, say why.
+# Decide which numbered entries of an SOP are its steps; if that is not clear, say why.
 #
 # In this order: entries that are called steps; numbered headings; numbered lines. Of numbered
 # sections, one that is titled `Procedure` or the like has the steps inside it, and those titled
@@ -533,7 +533,7 @@ def _of_sections(
 
 
 def _inner(section: _Range, entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """Return the parts of one section: `5.1`, `5.2`, or its own list; none where it has neither."""
+    """Return the parts of one section: `5.1`, `5.2`, or its own list; none if it has neither."""
     number = tuple(map(int, section.title.split(".")))
     parts = [one for one in entries if one.number[:-1] == number]
     for group in _by_level(parts):
@@ -561,7 +561,7 @@ _JUMP: Final = re.compile(
 
 @lru_cache(maxsize=64)
 def split_sop(sop: str) -> Procedure:
-    """Cut an SOP into steps; where it does not show them, the whole of it is general text."""
+    """Cut an SOP into steps; if it does not show them, the whole of it is general text."""
     lines = read_lines(sop)
     try:
         chosen = choose(lines)
@@ -698,7 +698,7 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalDecision:
-    """What came of a request; true in a condition exactly where it was approved.
+    """What came of a request; true in a condition exactly if it was approved.
 
     Attributes:
         approved: whether the run may go on.

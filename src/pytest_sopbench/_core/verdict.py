@@ -54,7 +54,7 @@ class Verdict:
         contract: what these come to; `None` if no rule applies.
         grounded: whether every required tool succeeded; `None` if none is required.
         departure: where the run departs from the calls that are expected of its task; empty
-            where it makes exactly these, `None` if none are declared.
+            if it makes exactly these, `None` if none are declared.
         unneeded: how often each tool was called that no expected call names; `None` as above.
         unmade: the expected calls that were not made, whatever their order: each by its tool, or
             by the first argument that differs. `None` if no calls are declared.

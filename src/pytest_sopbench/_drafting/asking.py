@@ -168,7 +168,7 @@ class Recordings:
 
 
 def _read(path: Path) -> Reply | None:
-    """Read a reply; `None` where there is none, or a file that cannot be read as one."""
+    """Read a reply; `None` if there is none, or a file that cannot be read as one."""
     try:
         told = json.loads(path.read_text("ascii"))["reply"]
         said = told["message"]

@@ -59,7 +59,7 @@ class Measured:
     Attributes:
         baselines: what agents come to that do not follow the procedure.
         unwritten: for each tool that writes why nobody would notice that it is called wrongly.
-        unknown: why tools were not measured; empty where they were.
+        unknown: why tools were not measured; empty if they were.
     """
 
     baselines: Sequence[Baseline]
@@ -95,7 +95,7 @@ def baselines(
 
     Args:
         domain: what is measured.
-        shape: its columns and tools; nothing where they are not known, so that no tool is.
+        shape: its columns and tools; nothing if they are not known, so that no tool is.
         runs: what the policy does on its rows.
         policy: its source.
     """

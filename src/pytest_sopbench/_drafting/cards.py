@@ -130,7 +130,7 @@ def _contradicted(cards: Iterable[Card]) -> tuple[Card, ...]:
 
 
 def settled_pairs(cards: Iterable[Card], which: str) -> frozenset[tuple[str, str]]:
-    """Return the readings of two policies that differ, where people hold the reference to be right.
+    """Return the readings of two policies that differ, if people hold the reference to be right.
 
     Args:
         cards: all cards.
@@ -153,7 +153,7 @@ def unsettled(cards: Iterable[Card]) -> tuple[Card, ...]:
 
 
 def read_cards(folder: Path) -> list[Card]:
-    """Read the cards of `drafting/`; none where there is no file.
+    """Read the cards of `drafting/`; none if there is no file.
 
     Raises:
         LoadingError: the file does not hold cards.
@@ -238,7 +238,7 @@ def solve(
         domain: whose tasks they are.
         client: of the model.
         runs: by task what the policy did, whose writes are the right ones.
-        before: what was solved before, and counts where nothing has changed.
+        before: what was solved before, and counts if nothing has changed.
 
     Raises:
         Exception: what the client of the provider raises.
@@ -299,7 +299,7 @@ def _solved(
     )
     verdict = judge(rules, task, trace)
     try:
-        # What was written is told also where the answer is wrong already.
+        # What was written is told also if the answer is wrong already.
         differs = "; ".join(state_differs(rules, task, box.state))
     except UnknownStateError as fault:
         differs = str(fault)

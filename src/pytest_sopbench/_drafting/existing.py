@@ -170,7 +170,7 @@ def _ordered(
     cut_offs = [one for one in _compared_with(name, policy) if kind == NUMBER]
     low = min([*numbers, *(one - step for one in cut_offs)])
     high = max([*numbers, *(one + step for one in cut_offs)])
-    # One number alone is no range, and nothing is below nothing where no row is.
+    # One number alone is no range, and nothing is below nothing if no row is.
     low = max(low, Decimal(0)) if min(numbers) >= 0 else low
     return Column(name=name, type=kind, low=low, high=max(high, low + step), step=step)
 

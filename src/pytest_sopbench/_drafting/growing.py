@@ -66,7 +66,7 @@ class Grown:
 
     Attributes:
         data: the whole data file, old rows first.
-        expected_calls: the whole file of them; nothing where the domain has none.
+        expected_calls: the whole file of them; nothing if the domain has none.
         ids: of the new rows.
         count: of all rows.
         cards: on which cases two policies differ that nobody has been asked about.
@@ -229,7 +229,7 @@ def _pool(
 
 
 def _wanted(goals: Collection[Goal], going: _Growing, mutation: Mutation) -> Collection[Goal]:
-    """Keep of what a row is good for what the clause asks for, where one is named."""
+    """Keep of what a row is good for what the clause asks for, if one is named."""
     part = going.part
     if part is None:
         return goals

@@ -133,7 +133,7 @@ class Ran:
     """What a policy did on one row.
 
     Attributes:
-        answer: its answer, or nothing where it failed.
+        answer: its answer, or nothing if it failed.
         error: why it failed.
         lines: the lines of its source that it came to.
         calls: the calls that it made, by name and arguments.
@@ -186,7 +186,7 @@ def _differing(one: Calls, other: Calls) -> list[str]:
 class Texts:
     """What a domain is made of beside rows and policy.
 
-    With a `folder` everything else is as it is there; without one it follows from the shape. Where
+    With a `folder` everything else is as it is there; without one it follows from the shape. If
     calls are expected there, `calls` are those of the rows that are run, by id.
     """
 

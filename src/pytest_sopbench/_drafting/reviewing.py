@@ -106,12 +106,12 @@ class Reviewing:
         write_cards(self.folder / DRAFTING, cards)
 
     def read(self, task: Task, said: Mapping[str, JsonValue], who: Callable[[], str]) -> bool:
-        """Keep what a person said of a row; true where it is the label.
+        """Keep what a person said of a row; true if it is the label.
 
         Args:
             task: the row.
             said: the reader's answer, before the label was shown.
-            who: asked where they differ, after the label was shown: `label` or `me`.
+            who: asked if they differ, after the label was shown: `label` or `me`.
         """
         agrees = {**said} == {**task.expected}
         right = LABEL if agrees else who()
@@ -124,7 +124,7 @@ class Reviewing:
         return [name for name, one in self.review.rows.items() if one["right"] == READER]
 
     def open_points(self) -> Sequence[str]:
-        """Say what keeps the domain from being reviewed; nothing where nothing does."""
+        """Say what keeps the domain from being reviewed; nothing if nothing does."""
         cards = unsettled(self.cards)
         found = [f"{len(cards)} cards are open, or were decided against a text"] if cards else []
         if wrong := self.wrong_rows():
@@ -161,7 +161,7 @@ def _begun(domain: Domain, name: str) -> Review:
 
 
 def _grown_from(before: Review, now: Review) -> Mapping[str, str] | None:
-    """Return the rows that a finished review was about, where others have come and that is all."""
+    """Return the rows that a finished review was about, if others have come and that is all."""
     earlier = before.tasks if before.time else before.earlier
     is_there = bool(earlier) and earlier.items() <= now.tasks.items()
     return earlier if is_there and before.rest == now.rest else None

@@ -145,7 +145,7 @@ class Draft:
         return bool(self._book.get("own_sop"))
 
     def run(self) -> bool:
-        """Do what is still to do; false where a person did not want to go on.
+        """Do what is still to do; false if a person did not want to go on.
 
         Raises:
             SopbenchError: a stage came to nothing; what was done before is kept.
@@ -444,7 +444,7 @@ def _read_tools(text: str) -> Mapping[str, Any]:
 
 
 def begun_complexity(folder: Path) -> int | None:
-    """Return the complexity with which a draft was begun; nothing where there is none."""
+    """Return the complexity with which a draft was begun; nothing if there is none."""
     level = _read_book(folder / _BOOK).get(_LEVEL)
     return level if isinstance(level, int) else None
 

@@ -50,7 +50,7 @@ def content_of(shape: Shape, row: Row) -> str:
 class Worlds:
     """Draws rows of a shape; the same sources and seed draw the same rows.
 
-    Where there are `bases`, a row is one of them with a few columns exchanged: nobody has said
+    If there are `bases`, a row is one of them with a few columns exchanged: nobody has said
     which values may stand beside one another.
     """
 

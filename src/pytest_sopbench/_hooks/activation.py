@@ -138,7 +138,7 @@ def _register_last(sop: SopSession) -> None:
     outgoing = Outgoing(sop.config, sop.options.redaction)
     register(outgoing, "sop-outgoing")
     register(LeftThreads(sop.options.redaction.text), "sop-left-threads")
-    # Where only a test asks for SOP fixtures, the session has begun.
+    # If only a test asks for SOP fixtures, the session has begun.
     outgoing.guard_terminal()
 
 
@@ -276,7 +276,7 @@ def _check_kept(sop: SopSession) -> None:
 
 
 def _point_at_data(sop: SopSession) -> None:
-    """Give pytest the data files as its arguments, where the user gave ids or no path."""
+    """Give pytest the data files as its arguments, if the user gave ids or no path."""
     config = sop.config
     actives = {active.domain.name: active for active in sop.domains}
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
@@ -336,7 +336,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
 def _domains(sop: SopSession, definition: pytest.Item) -> Sequence[ActiveDomain]:
     named = marked_domains(definition)
     if not (named or sop.has_domains) and asks_for_agent(definition):
-        # Where both lack, the agent is told of; without a domain there is no item to tell it of.
+        # If both lack, the agent is reported; without a domain there is no item to tell it of.
         check_agent_given(sop, definition)
     try:
         return sop.find(named) if named else sop.domains

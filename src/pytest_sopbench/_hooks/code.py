@@ -1,7 +1,7 @@
 """The code of users in one process: agents, and the tools and policies of domains.
 
 An agent is resolved once, checked once and called for each run. The code of a domain is loaded only
-where it is trusted.
+if it is trusted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from pytest_sopbench._running.tools.mcp_tools import McpTools
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import SopbenchError
 
-# The reference agents as a source of agents: their room is loaded where one of them is used.
+# The reference agents as a source of agents: their room is loaded when one of them is used.
 
 _BASE: Final = "pytest_sopbench.agents.model_agent"
 """The module of the class that all reference agents have as a base."""
@@ -115,7 +115,7 @@ def check_agent_given(sop: SopSession, node: pytest.Item | pytest.Collector) -> 
 
 
 def overriding_fixture(node: pytest.Item | pytest.Collector) -> str:
-    """Say which fixture of the project stands for ours, or nothing where none does."""
+    """Say which fixture of the project stands for ours, or nothing if none does."""
     # pytest has no public way to ask which fixtures a node sees.
     manager: Any = getattr(node.session, "_fixturemanager")  # noqa: B009 - not in pytest's types
     found: Sequence[Any] = manager.getfixturedefs("sop_agent", node) or ()
@@ -158,7 +158,7 @@ class Agents:
 
     @cached_property
     def approver(self) -> Approver:
-        """Who approves steps where the project has no fixture of its own for it.
+        """Who approves steps if the project has no fixture of its own for it.
 
         Raises:
             pytest.UsageError: the file of `sop_approver` cannot be used.
@@ -239,7 +239,7 @@ class AgentParameters:
     """The agents of a test as parameters of the fixture `sop_agent`.
 
     `names` is what their runs are filed under, `labels` what stands for them in ids, `values` what
-    the fixture is given, all in one order. `own` holds where pytest parametrizes a test that asks
+    the fixture is given, all in one order. `own` holds if pytest parametrizes a test that asks
     for the fixture by itself.
     """
 
@@ -253,7 +253,7 @@ class AgentParameters:
 def agent_parameters(
     sop: SopSession, node: pytest.Item | pytest.Collector
 ) -> AgentParameters | None:
-    """Return the agents that a test is run by, or `None` where it is run by one."""
+    """Return the agents that a test is run by, or `None` if it is run by one."""
     # pytest has no public way to ask which fixture a node gets.
     manager: Any = getattr(node.session, "_fixturemanager")  # noqa: B009 - not in pytest's types
     found: Sequence[Any] = manager.getfixturedefs(AGENT, node) or ()
@@ -305,7 +305,7 @@ def agent_of(sop: SopSession, node: pytest.Item | pytest.Collector, call: Any, a
         sop: the session.
         node: the item, or its test.
         call: its `callspec`.
-        agent: what they are filed under where the agent is no parameter.
+        agent: what they are filed under if the agent is no parameter.
     """
     params: Mapping[str, object] = call.params
     if AGENT not in params:
@@ -351,11 +351,11 @@ def _label(value: object, place: int) -> str:
     return str(getattr(value, "__name__", place))
 
 
-# A domain's own code, loaded only where it is trusted.
+# A domain's own code, loaded only if it is trusted.
 
 
 def manager_factory(active: ActiveDomain) -> ManagerFactory | None:
-    """Return what makes the domain's tool manager, or `None` where it has no `tools.py`.
+    """Return what makes the domain's tool manager, or `None` if it has no `tools.py`.
 
     Raises:
         pytest.UsageError: the code is not trusted, or cannot be used.
@@ -371,7 +371,7 @@ def manager_factory(active: ActiveDomain) -> ManagerFactory | None:
 
 
 def mcp_tools(active: ActiveDomain) -> McpTools | None:
-    """Return what reaches the domain's MCP server, or `None` where it has none; it is not started.
+    """Return what reaches the domain's MCP server, or `None` if it has none; it is not started.
 
     A server counts as code of its domain, also behind an address: it is given what the agent says
     and what `env:` names, and an address of this machine may be that of anything.

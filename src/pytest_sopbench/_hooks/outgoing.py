@@ -133,7 +133,7 @@ class Outgoing:
 
         def guarded_write(msg: str, *args: object, **markup: object) -> None:
             if not _OWN.fullmatch(msg):
-                # pytest begins a line anew where it counts what it has collected.
+                # pytest begins a line anew when it counts what it has collected.
                 anew, rest = ("\r", msg[1:]) if msg.startswith("\r") else ("", msg)
                 shown = without_controls(self._redaction.text(rest), colours="kept")
                 msg = start.without_commands(f"{anew}{shown}")
@@ -176,7 +176,7 @@ class Outgoing:
     def _change(self, part: object, depth: int) -> None:
         for name, one in tuple(vars(part).items()):
             if name != STYLE:
-                # Also where pytest has made it frozen: nobody else has seen it yet.
+                # Also if pytest has made it frozen: nobody else has seen it yet.
                 object.__setattr__(part, name, self._inside(one, depth + 1))
 
     def _sequence(self, parts: Sequence[Any], depth: int) -> Any:

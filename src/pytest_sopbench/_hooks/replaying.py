@@ -112,7 +112,7 @@ class Tapes:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
-        """See it also where a test that was collected made this a SOP session."""
+        """See it also if a test that was collected made this a SOP session."""
         self._begin()
         return (yield)
 
@@ -303,7 +303,7 @@ def _place(key: RunKey) -> TaskPlace:
 
 
 _NAMED: Final = 3
-"""Tasks, paths or problems that are named; of the rest the number is told."""
+"""Tasks, paths or problems that are named; of the rest the number is printed."""
 
 
 class ReplayTotals:

@@ -21,7 +21,7 @@ from xdist.workermanage import WorkerController  # type: ignore[import-untyped] 
 
 from pytest_sopbench._hooks.settings.marks import may_be_row
 
-# A task, and its trial where it is not the first; before it the domain, and other parameters.
+# A task, and its trial if it is not the first; before it the domain, and other parameters.
 _RUN = re.compile(r"/([^/]+(?:/t[1-9][0-9]*)?)\]$")
 
 WINDOW = 8
@@ -53,7 +53,7 @@ class TaskScheduling(LoadScheduling):  # type: ignore[misc]  # xdist has no type
         self._shares_runs = True
 
     def _begin(self) -> None:
-        """Learn whether any tests can share a run; where none can, xdist's own ways are kept."""
+        """Learn whether any tests can share a run; if none can, xdist's own ways are kept."""
         collection = next(iter(self.node2collection.values()))
         self._shares_runs = any(task_hint(nodeid) != nodeid for nodeid in collection)
 
@@ -160,7 +160,7 @@ def task_hint(nodeid: str) -> str:
     return nodeid
 
 
-# What wakes the plugin where the controller of xdist learns late that there are SOP tests.
+# What wakes the plugin when the controller of xdist learns late that there are SOP tests.
 
 
 class LateActivation:

@@ -73,7 +73,7 @@ class ControllerHooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        """Take back the share of a dead worker, and stop where one could not come up.
+        """Take back the share of a dead worker, and stop if one could not come up.
 
         Raises:
             pytest.UsageError: it could not; xdist would start it again for every task.
@@ -143,7 +143,7 @@ def check_shares(sop: SopSession) -> None:
 def raise_restart_limit(config: pytest.Config, runs: int = RESTARTS) -> None:
     """Let every run cost a worker: xdist's own limit would leave the rest of the tasks unrun.
 
-    How many runs there are is known to the workers alone where tests name domains by a mark.
+    How many runs there are is known to the workers alone if tests name domains by a mark.
     """
     if getattr(config.option, "maxworkerrestart", 0) is None:
         config.option.maxworkerrestart = str(runs)

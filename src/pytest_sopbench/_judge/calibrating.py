@@ -61,7 +61,7 @@ class LabelledCase:
         field: the output field.
         expected: the expected value, as text.
         actual: the value that the agent gave, as text.
-        label: whether people call it right; `None` where they have not said yet.
+        label: whether people call it right; `None` if they have not said yet.
         run: the task with its trial and agent, for people; may be empty.
         line: the line of the table.
     """
@@ -203,7 +203,7 @@ _TOLD = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedCase:
-    """A labelled case, and what the judge says of it; `why` where it gave no judgement."""
+    """A labelled case, and what the judge says of it; `why` if it gave no judgement."""
 
     case: LabelledCase
     judgement: Judgement | None = None

@@ -91,7 +91,7 @@ class JudgeSetting:
 
 
 def read_setting(words: Sequence[str]) -> JudgeSetting | None:
-    """Read `PROVIDER/MODEL KEY=VALUE...`; `None` where no judge is set.
+    """Read `PROVIDER/MODEL KEY=VALUE...`; `None` if no judge is set.
 
     The temperature is 0 unless another one is given; `temperature=none` leaves it to the provider.
 
@@ -195,7 +195,7 @@ class ModelJudge:
     def judge(self, question: Question) -> Judgement:
         """Return the judgement of a question.
 
-        An empty answer is right where an empty one is expected, and no model is asked for it.
+        An empty answer is right if an empty one is expected, and no model is asked for it.
 
         Raises:
             NotJudgedError: the model gave no judgement.

@@ -1,4 +1,4 @@
-"""The judge of a session or of a command, made where a field asks for one, and its calibration.
+"""The judge of a session or of a command, made if a field asks for one, and its calibration.
 
 No gate may rest on a judge that is not calibrated. So whoever takes a judge here has its
 calibration read with it, from the file that `sopbench judge check` writes beside the domain.
@@ -116,7 +116,7 @@ def calibration_path(domain: Path) -> Path:
 
 
 def read_calibrations(domain: Path) -> Mapping[str, Calibration]:
-    """Return the calibration of each field of a domain; nothing where there is no file.
+    """Return the calibration of each field of a domain; nothing if there is no file.
 
     Only the counts decide; the rates that stand beside them are for readers.
 

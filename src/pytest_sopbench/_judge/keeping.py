@@ -67,7 +67,7 @@ class Consumption:
 
     @property
     def cost_usd(self) -> float | None:
-        """What replies have cost; 0 where none came, `None` where nobody knows."""
+        """What replies have cost; 0 if none came, `None` if nobody knows."""
         return 0.0 if self.usage == UNKNOWN_USAGE else self.usage.cost_usd
 
 
@@ -183,8 +183,8 @@ def log_path(judgements: Path, session: str) -> Path:
 # Judgements on disk, one small file for each, so that no question is paid for twice.
 #
 # A file appears whole or not at all. What cannot be read as the judgement of its own name is as
-# good as absent: the question is asked again, and the file replaced. So it is where somebody has
-# changed the file, by its checksum, or where its quote stands nowhere in the answer; then it is
+# good as absent: the question is asked again, and the file replaced. So it is if somebody has
+# changed the file, by its checksum, or if its quote stands nowhere in the answer; then it is
 # said as well.
 
 SCHEMA: Final = 1
@@ -211,7 +211,7 @@ class Judgements:
         self._mask = mask
 
     def find(self, key: str, answer: str) -> Judgement | None:
-        """Return the judgement of this name; `None` where none is kept, or it cannot be read.
+        """Return the judgement of this name; `None` if none is kept, or it cannot be read.
 
         Args:
             key: its name.
@@ -222,7 +222,7 @@ class Judgements:
         """
         path = self._path(key)
         if not path.is_file():
-            # Also where it is a pipe: nobody knows whether that ends.
+            # Also if it is a pipe: nobody knows whether that ends.
             return None
         try:
             data = _READ(path.read_text("ascii"))

@@ -67,7 +67,7 @@ from .tools import read_expected_calls, references
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulePlace:
-    """A rule of the file at `path`; `rule` is its id in quotes, or its number where it has none.
+    """A rule of the file at `path`; `rule` is its id in quotes, or its number if it has none.
 
     `tables` are those of the world, each with its columns.
     """
@@ -318,7 +318,7 @@ def _check_expected(
 def domain_expected_calls(
     described: Described, specs: Sequence[ToolSpec], ids: Sequence[str]
 ) -> Mapping[str, tuple[ExpectedCall, ...]]:
-    """Read `expected_calls.jsonl`, where there is one.
+    """Read `expected_calls.jsonl`, if there is one.
 
     Raises:
         LoadingError: a line of it cannot be used.

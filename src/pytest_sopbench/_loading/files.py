@@ -74,7 +74,7 @@ def refuse_links_out(folder: Path, names: Iterable[str]) -> None:
         LoadingError: for the first of them.
     """
     for path in (folder / name for name in names):
-        # Not `Path.exists`, which raises where the folder may not be looked into.
+        # Not `Path.exists`, which raises if the folder may not be looked into.
         if os.path.lexists(path) and not lies_inside(folder, path):
             raise LoadingError(
                 path,
@@ -136,7 +136,7 @@ def parse_json(text: str, path: Path, *, line: int | None = None) -> JsonValue:
 
     Raises:
         LoadingError: not JSON, a key twice in one object, NaN, an infinite number, half a
-            surrogate pair, or nested too deeply to be read. `RowError` where a line is given.
+            surrogate pair, or nested too deeply to be read. `RowError` if a line is given.
     """
     kind = LoadingError if line is None else RowError
     try:
@@ -298,13 +298,13 @@ def listed(names: Iterable[str]) -> str:
 
 
 def shown(value: object) -> str:
-    """The `repr` of a value, cut where it is long."""
+    """The `repr` of a value, cut if it is long."""
     text = ready_to_cut(repr(value))
     return text if len(text) <= SHOWN_LENGTH else f"{text[: SHOWN_LENGTH - 3]}..."
 
 
 def cut(text: str) -> str:
-    """The text, without its middle where it is long."""
+    """The text, without its middle if it is long."""
     if len(text) <= CUT_LENGTH:
         return text
     text = ready_to_cut(text)

@@ -147,7 +147,7 @@ def bundled_candidates() -> tuple[DomainCandidate, ...]:
 
 
 def domains_in(folder: Path) -> list[Path]:
-    """The domain folders right under a folder, by name; none where it does not exist."""
+    """The domain folders right under a folder, by name; none if it does not exist."""
     if not folder.is_dir():
         return []
     return sorted(child for child in folder.iterdir() if is_domain_folder(child))
@@ -450,7 +450,7 @@ def _check_distinct(every: Iterable[FoundDomain]) -> None:
 def load_catalogue(
     values: Sequence[str], where: SearchPaths
 ) -> tuple[tuple[Domain, ...], dict[str, str]]:
-    """Load the domains that the values mean, or all that are known here where there are none.
+    """Load the domains that the values mean, or all that are known here if there are none.
 
     Returns:
         The domains that can be used, and the problems of the others by their names.

@@ -35,7 +35,7 @@ def inferred_id_column(table: Table, *, but: Collection[str]) -> str | None:
 def meant_as_ids(table: Table, *, but: Collection[str]) -> str | None:
     """The first column that is called as ids are, with more values than half of the rows.
 
-    One slip in it must be told. Falling back to hashes would rename every task of the domain.
+    One slip in it must be reported. Falling back to hashes would rename every task of the domain.
     """
     for column in _called_ids(table, but):
         values = {id_text(cell) for cell in table.cells(column)} - {""}
@@ -187,7 +187,7 @@ def lay_out(described: Described, table: Table, specs: Sequence[ToolSpec]) -> La
 
     Raises:
         LoadingError: a key names a column that the data file lacks, a column would have two
-            parts that exclude each other, or `input_columns` is missing where it must not be.
+            parts that exclude each other, or `input_columns` is missing though it must not be.
     """
     metadata, path = described.metadata, described.path
     _check_names(path, metadata, table)
@@ -241,7 +241,7 @@ def _kept_back(path: Path, named: Sequence[str], private: set[str]) -> tuple[str
 
 
 def _instead_of_inputs(table: Table, inputs: Sequence[str], withheld: set[str]) -> str | None:
-    """The column that names the tasks of a published folder where inputs cannot."""
+    """The column that names the tasks of a published folder if inputs cannot."""
     if tells_rows_apart(table, inputs):
         return None
     return unique_column(table, but=withheld)

@@ -227,7 +227,7 @@ class Metadata(Shape):
     """Everything that `metadata.json` may say; only `name` and `output_columns` must be there.
 
     Besides the keys that the format promises there are some of ours. `types` maps an input or a
-    tool result to `text`, `number`, `boolean` or `list` (a list or an object), where what is
+    tool result to `text`, `number`, `boolean` or `list` (a list or an object), if what is
     inferred from its column is not what is meant; output fields have `outputs` for that.
     `distractors` names tools that the procedure never needs, for readers.
     `reject_bad_arguments` (false) asks that tool calls which break their spec are refused, and
@@ -324,7 +324,7 @@ def adapted(
     return kept, tuple(notes)
 
 
-# The keys of `metadata.json` that the format does not have: refused, or told.
+# The keys of `metadata.json` that the format does not have: refused, or reported.
 #
 # A misspelled key that decides something would switch a rule off in silence. A folder of the
 # published layout has keys of its own, so that there nothing is refused for them.

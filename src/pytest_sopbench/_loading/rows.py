@@ -394,7 +394,7 @@ def record_tables(described: Described, data: Table, layout: Layout) -> tuple[Re
 
     Raises:
         LoadingError: a table cannot be used, or a name of it stands for nothing.
-        RowError: a cell of it is empty where it must not be, or is not of its type.
+        RowError: a cell of it is empty though it must not be, or is not of its type.
     """
     return tuple(
         _Reading(described, data, layout, name, shape).table()
@@ -596,7 +596,7 @@ class Records:
         return tuple(dict.fromkeys(keys))
 
     def check(self, name: str, columns: Sequence[str], key: Sequence[str] | None) -> None:
-        """See that each record has the columns, and that a key, where given, finds one alone.
+        """See that each record has the columns, and that a key, if given, finds one alone.
 
         Raises:
             RowError: with the line of the record that has not, or that is not alone.

@@ -1,9 +1,9 @@
-"""The steps of an SOP where a domain says them itself: `steps.json`.
+"""The steps of an SOP if a domain says them itself: `steps.json`.
 
     {"steps": [{"number": "4", "title": "Intake check", "text": "...", "approval": "after"}],
      "general": "what applies to all steps"}
 
-Only `number` is needed where the SOP has a section of that number. Without `general`, all that
+Only `number` is needed if the SOP has a section of that number. Without `general`, all that
 stands in no step is general text, so that nothing of the SOP is lost. A script of approvals, which
 decides about steps by their numbers, is read here as well.
 """

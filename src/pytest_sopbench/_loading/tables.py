@@ -273,7 +273,7 @@ def infer_type(cells: Iterable[JsonValue]) -> ColumnType:
     """The type that every cell of a column has; empty cells have no say.
 
     All cells JSON numbers: number. All `true` or `false`, in any case: boolean. All lists or
-    objects, in JSON or as Python writes them: list. Else, and where all are empty: text.
+    objects, in JSON or as Python writes them: list. Else, and if all are empty: text.
     """
     texts = {cell for cell in cells if isinstance(cell, str) and cell}
     if not texts:
@@ -291,7 +291,7 @@ def odd_cell(cells: Sequence[JsonValue]) -> tuple[int, str] | None:
     """The one cell that keeps a column from being read as the others are, and what they are.
 
     It turns a column of numbers into one of texts, so it is a slip more often than it is meant.
-    Nothing where there are fewer than three others, or more than one such cell.
+    Nothing if there are fewer than three others, or more than one such cell.
     """
     full = [(place, cell) for place, cell in enumerate(cells) if isinstance(cell, str) and cell]
     if len(full) <= _OTHERS:

@@ -174,7 +174,7 @@ def references(value: JsonValue) -> Iterator[str]:
 
 
 def _check_schema(path: Path, label: str, schema: Mapping[str, JsonValue]) -> None:
-    import jsonschema_rs  # noqa: PLC0415 - only where it is asked for
+    import jsonschema_rs  # noqa: PLC0415 - only if it is asked for
 
     try:
         jsonschema_rs.validator_for(dict(schema), retriever=_never_fetched)

@@ -62,7 +62,7 @@ class DomainWorld:
         columns: the columns of each table.
         tools: the tools without code that work on it.
         generated: the tables whose keys a tool makes up.
-        expected: the states of `expected_state.jsonl`, by task, where there is such a file.
+        expected: the states of `expected_state.jsonl`, by task, if there is such a file.
     """
 
     path: Path

@@ -1,8 +1,8 @@
 """Read a file of unknown origin within bounds of time and memory.
 
 Office documents, PDF and Parquet are packed, and a file of one megabyte may unpack to gigabytes,
-whichever library reads it. So it is read in a child of this process, which the system ends where
-it takes too much. Where processes cannot fork (Windows), only the sizes of packed files are known.
+whichever library reads it. So it is read in a child of this process, which the system ends if
+it takes too much. If processes cannot fork (Windows), only the sizes of packed files are known.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ _LONGEST: Final = 48
 
 
 def slug(text: str) -> str:
-    """Return a text as small letters, digits and `_`; empty where none is in it."""
+    """Return a text as small letters, digits and `_`; empty if none is in it."""
     plain = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
     return _NEITHER.sub("_", plain).strip("_")[:_LONGEST].rstrip("_")
 
@@ -215,7 +215,7 @@ def field_names(names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-# What each column is for, as the user says, and what is proposed where nothing is said.
+# What each column is for, as the user says, and what is proposed if nothing is said.
 
 _ID_WORDS: Final = re.compile(
     r"(^|_)(id|no|nr|num|number|\w*nummer|\w*nr|key|ref|reference|case|fall|dossier|ticket|claim"
@@ -307,7 +307,7 @@ def proposed_private(sheet: Sheet, taken: Sequence[Column]) -> tuple[Column, ...
 
 
 def tells_of_persons(column: Column) -> str:
-    """Say what of persons a column seems to hold; empty where it seems to hold nothing."""
+    """Say what of persons a column seems to hold; empty if it seems to hold nothing."""
     return about_persons(column.name, column.texts)
 
 
@@ -345,7 +345,7 @@ def prefix_of(column: Column) -> str:
 
 
 def about_the_answer(column: Column, outputs: Sequence[Column]) -> str:
-    """Say why a column seems to speak of the answer; empty where it does not."""
+    """Say why a column seems to speak of the answer; empty if it does not."""
     for output in outputs:
         pairs = list(zip(column.texts, output.texts, strict=True))
         full = [(one, other) for one, other in pairs if other]
@@ -638,7 +638,7 @@ def _has_labels(output: Column, roles: Roles, outputs: Mapping[str, OutputValues
 
 
 def _no_tool(column: Column, sheet: Sheet, roles: Roles) -> str:
-    """Say why no tool serves a column that is left; empty where one does."""
+    """Say why no tool serves a column that is left; empty if one does."""
     if counts_rows(column):
         return _COUNTS
     why = about_the_answer(column, roles.outputs)
@@ -696,7 +696,7 @@ def _personal(roles: Roles, served: Sequence[Column]) -> Iterator[str]:
 
 
 def _behind_the_answer(sheet: Sheet, roles: Roles) -> Sequence[Column]:
-    """Return the columns right of the answer; none where cases are described there."""
+    """Return the columns right of the answer; none if cases are described there."""
     places = [sheet.columns.index(one) for one in roles.outputs]
     inputs = [sheet.columns.index(one) for one in roles.inputs]
     left = [one for one in sheet.columns[: min(places)] if one is not roles.id]

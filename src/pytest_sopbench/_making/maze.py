@@ -23,7 +23,7 @@ HEADERS: Final = ("【Background】", "【Requirements】", "【Input】", "【O
 class Parts:
     """A prompt: `sop` with both of its headers, `case`, and what is said of the output.
 
-    `requirement` is what stands before the schema; the schema follows as Python prints it where
+    `requirement` is what stands before the schema; the schema follows as Python prints it if
     `has_schema`, and else nothing.
     """
 
@@ -75,7 +75,7 @@ _KNOWN: Final = (*_NEEDED, "no_required_eval_acc_keys", "model_response")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MazeRecord:
-    """One record; its `position`, from 1, is its id. `response` is there where `has_response`."""
+    """One record; its `position`, from 1, is its id. `response` is there if `has_response`."""
 
     position: int
     parts: Parts
@@ -153,7 +153,7 @@ _CLASSES: Final = {"DFS": "deep", "BFS": "wide"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenTarget:
-    """A record whose target breaks its own schema; `hopeless` where no answer can match it."""
+    """A record whose target breaks its own schema; `hopeless` if no answer can match it."""
 
     position: int
     what: str
@@ -178,7 +178,7 @@ def class_of(path: Path) -> str:
 
 
 def convert_file(path: Path, name: str, domain_class: str) -> tuple[MazeDomain, ...]:
-    """Turn a file into one domain; into several where its records have not all one SOP and schema.
+    """Turn a file into one domain; into several if its records have not all one SOP and schema.
 
     Raises:
         LoadingError: the file cannot be read, or a record of it not be put together again.

@@ -73,7 +73,7 @@ def check_name(name: str) -> None:
 
 
 def suggested_name(text: str) -> str:
-    """Return a name that is like a text; empty where nothing of it is left."""
+    """Return a name that is like a text; empty if nothing of it is left."""
     plain = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
     plain = plain.encode("ascii", "ignore").decode()
     return _NEITHER.sub("_", plain).strip("_-").lower()[:_LONGEST]
@@ -149,7 +149,7 @@ def _check_free(target: Path) -> None:
 def new_folder(target: Path) -> Generator[Path]:
     """Yield an empty folder, which becomes the target when the block ends.
 
-    Where the block fails, nothing is left.
+    If the block fails, nothing is left.
 
     Raises:
         LoadingError: the disk did not take it, or the target is there and not empty.

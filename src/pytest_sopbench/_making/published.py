@@ -178,7 +178,7 @@ def _cell(task: Task, name: str) -> JsonValue:
 
 
 def _difference(name: str, entry: Mapping[str, Any], seen: Seen, domain: Domain) -> str:
-    """Say where a look-up answers otherwise than the code did; empty where it never does."""
+    """Say where a look-up answers otherwise than the code did; empty if it never does."""
     returns = (entry["value"],) if "value" in entry else tuple(entry.get("returns", ()))
     tool = LookupTool(
         name=name,
@@ -400,7 +400,7 @@ def _metadata(
 
 
 def _id_column(domain: Domain) -> str | None:
-    """Return the column whose cells are the ids; none where ids are hashes of inputs."""
+    """Return the column whose cells are the ids; none if ids are hashes of inputs."""
     table = read_table(domain.data_file)
     ids = list(domain.task_ids)
     found = (name for name in table.columns if list(map(str, table.cells(name))) == ids)

@@ -81,7 +81,7 @@ def _row(
 def arguments_of(spec: ToolSpec, task: Task, cells: Mapping[str, str]) -> dict[str, Any] | str:
     """Return the arguments that a row has for a tool, or the required one that it lacks.
 
-    Where the spec asks for text it is the cell as it is written; else the value of its column.
+    If the spec asks for text it is the cell as it is written; else the value of its column.
     """
     values = {**task.results, **task.inputs}
     properties = spec.parameters.get("properties")
@@ -99,7 +99,7 @@ def arguments_of(spec: ToolSpec, task: Task, cells: Mapping[str, str]) -> dict[s
 def _called(
     factory: ManagerFactory, task: Task, name: str, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return `result` or `error`, and `foreign` where JSON has no word for the result."""
+    """Return `result` or `error`, and `foreign` if JSON has no word for the result."""
     try:
         # An object of its own: what one call leaves in it must not reach the next.
         value = process(factory(task), name, json.loads(json.dumps(arguments)))

@@ -19,7 +19,7 @@ from pytest_sopbench._making.bounded import bounded, library, read_by
 from pytest_sopbench._making.table import EMPTY, Cell, Grid, Kind, Merged, cell_of, text_cell
 from pytest_sopbench.errors import LoadingError, RowError
 
-# Read text with separators: whatever its encoding and its separator are, both are told.
+# Read text with separators: whatever its encoding and its separator are, both are printed.
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -49,7 +49,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def decoded(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
-    """Return a text, and a note where its encoding had to be found out.
+    """Return a text, and a note if its encoding had to be found out.
 
     Raises:
         LoadingError: it is not text.
@@ -94,7 +94,7 @@ def read_delimited(path: Path) -> Grid:
         rows=padded,
         numbers=numbers,
         typed=False,
-        # Where commas stand between cells, no office writes decimals with them.
+        # If commas stand between cells, no office writes decimals with them.
         decimal="." if separator == "," else "",
         notes=notes,
     )
@@ -162,7 +162,7 @@ _QUOTED: Final = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
 def sheets(path: Path) -> tuple[tuple[str, ...], str]:
     """Return the names of the sheets that hold cells, in their order, and of the largest.
 
-    The largest is empty where every sheet is hidden.
+    The largest is empty if every sheet is hidden.
     """
     book = _opened(path, values=False)
     return tuple(one.title for one in book.worksheets), _largest(book)

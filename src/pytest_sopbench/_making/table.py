@@ -151,7 +151,7 @@ _LOOKED_AT: Final = 30
 class Header:
     """The rows that name the columns, from 0 in the grid, and the parts of each name.
 
-    A name has two parts where there are two rows: that of the group, and its own.
+    A name has two parts if there are two rows: that of the group, and its own.
     """
 
     top: int
@@ -374,7 +374,7 @@ def column_notes(columns: Sequence[Column], numbers: Sequence[int]) -> Iterator[
 
 
 def _places(odds: Sequence[Odd]) -> str:
-    """Name the columns: all of them where each has its rows, else the first few."""
+    """Name the columns: all of them if each has its rows, else the first few."""
     if any(one.rows for one in odds):
         return ", ".join(f"{one.column} ({one.rows})" if one.rows else one.column for one in odds)
     return few(one.column for one in odds)
@@ -420,11 +420,11 @@ def few(texts: Iterable[str]) -> str:
     return f"{', '.join(every[:_SHOWN])}{more}"
 
 
-# Numbers and dates that are written as text: read where only one reading is possible.
+# Numbers and dates that are written as text: read if only one reading is possible.
 #
 # `1.234` is a thousand in one office and one and a bit in another. It is read by what the rest of
 # its column shows, then by the rest of the table, and never guessed: a column that nothing settles
-# stays as it is written, and is told with its rows.
+# stays as it is written, and is printed with its rows.
 
 POINT: Final = "."
 COMMA: Final = ","
@@ -488,7 +488,7 @@ class Read(NamedTuple):
 
     @property
     def shows(self) -> str:
-        """The decimal sign that this text alone tells; empty where both may be."""
+        """The decimal sign that this text alone tells; empty if both may be."""
         if self.point is None or self.comma is None:
             return POINT if self.comma is None else COMMA
         return ""
@@ -518,7 +518,7 @@ def with_forms(
     Args:
         columns: the columns of one table.
         numbers: the numbers of its rows.
-        usual: the decimal sign that such a file has where no cell shows one; may be empty.
+        usual: the decimal sign that such a file has if no cell shows one; may be empty.
         asked: the decimal sign that the user names, for what is in doubt; may be empty.
     """
     read = [_numbers(column) for column in columns]
@@ -557,7 +557,7 @@ def _plain(whole: str, part: str | None) -> str:
 
 
 def _numbers(column: Column) -> list[Read | None] | None:
-    """Read a column of numbers; nothing where a cell is none. Cells that are no text stay out."""
+    """Read a column of numbers; nothing if a cell is none. Cells that are no text stay out."""
     found = list[Read | None]()
     for cell in column.cells:
         if not cell.text or cell.kind in (Kind.NUMBER, Kind.PERCENT):
@@ -614,7 +614,7 @@ def _has_groups(cells: Sequence[Read]) -> bool:
 def _decimal(cells: Sequence[Read | None], habits: Habits, asked: str) -> tuple[str, list[int]]:
     """Return the decimal sign of a column, and the cells because of which nobody knows.
 
-    Where there are such cells, the sign is one that the others show, and `""` if the user can say.
+    If there are such cells, the sign is one that the others show, and `""` if the user can say.
     """
     shown = {
         sign: [at for at, one in enumerate(cells) if one is not None and one.shows == sign]
@@ -707,7 +707,7 @@ def _is_of_ids(column: Column) -> bool:
 
 
 def _of_dates(column: Column, numbers: Sequence[int]) -> Column:
-    """Write the dates of a column in ISO, where it is known which number is the month."""
+    """Write the dates of a column in ISO, if it is known which number is the month."""
     found = {
         at: match
         for at, cell in enumerate(column.cells)
@@ -749,7 +749,7 @@ def _of_dates(column: Column, numbers: Sequence[int]) -> Column:
 
 
 def _is_day_first(dates: Sequence[re.Match[str]]) -> bool | None:
-    """Whether days stand before months; nothing where it cannot be known."""
+    """Whether days stand before months; nothing if it cannot be known."""
     day = any(int(one[1]) > _MONTHS for one in dates)
     month = any(int(one[3]) > _MONTHS for one in dates)
     return None if day == month else day
@@ -774,14 +774,14 @@ def _shape(cell: Cell) -> str:
     return f"{re.sub('[0-9]', '9', cell.text)!r}"
 
 
-# A table with named columns, made of a grid; what was odd about it is told.
+# A table with named columns, made of a grid; what was odd about it is printed.
 
 
 def table_of(grid: Grid, wanted: tuple[int, int] | None = None, decimal: str = "") -> Sheet:
     """Name the columns, leave out empty rows and columns, and bring cells into one form.
 
     `wanted` are the rows of the header, and `decimal` is the sign that the user says stands
-    before decimals, where the cells leave that open.
+    before decimals, if the cells leave that open.
 
     Raises:
         LoadingError: there is no header, or no row under it.

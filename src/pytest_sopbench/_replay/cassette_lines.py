@@ -411,7 +411,7 @@ _USAGE: Final = ("input_tokens", "output_tokens", "cost_usd")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cassette:
-    """All recordings of one task, by trial, and what their checksums say where they were read."""
+    """All recordings of one task, by trial, and what their checksums say if they were read."""
 
     place: TaskPlace
     trials: Mapping[int, Recording]
@@ -464,7 +464,7 @@ def _exchange(one: Recorded, writer: BodyWriter) -> dict[str, Any]:
 
 
 def _usual_kind(body: JsonValue) -> str:
-    """Return what kind a body is of where a line does not say."""
+    """Return what kind a body is of if a line does not say."""
     return "none" if body is None else "json"
 
 

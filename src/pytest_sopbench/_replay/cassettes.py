@@ -313,7 +313,7 @@ def _alone_in(folder: Path) -> Generator[None]:
     try:
         import fcntl  # noqa: PLC0415 - not on every system
     except ImportError:
-        # Where folders cannot be locked, workers get the trials of a task one after the other.
+        # If folders cannot be locked, workers get the trials of a task one after the other.
         yield
         return
     # The folder itself, so that no file is left behind.

@@ -1,7 +1,7 @@
 """An exchange with a model: a request, and the response to it.
 
 A seam sees the traffic of one library. It asks the tape of the run for an answer, sends the request
-where there is none, and gives the tape what came back::
+if there is none, and gives the tape what came back::
 
     tape = current_tape()
     if tape is None:
@@ -60,7 +60,7 @@ class Response:
     """What came back; chunks are cut as they arrived, after any content encoding was undone.
 
     A seam leaves out what does not hold of decoded chunks: `content-encoding`, `content-length` and
-    `transfer-encoding`. Where `complete` is false, the agent left the stream before its end: served
+    `transfer-encoding`. If `complete` is false, the agent left the stream before its end: served
     again, the chunks are followed by an error, so that nobody takes them for all there was.
     """
 
@@ -423,7 +423,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shaping:
-    """How shapes are made: what is ignored, and what is masked where it may hold secrets.
+    """How shapes are made: what is ignored, and what is masked if it may hold secrets.
 
     What `changing` matches changes with every run, such as a date in a prompt, and does not count.
     """
@@ -519,7 +519,7 @@ def _number(text: str) -> float | int:
     return int(value) if value.is_integer() and abs(value) < _EXACT else value
 
 
-# Which model a request asks, where its path says so; and whether it asks any.
+# Which model a request asks, if its path says so; and whether it asks any.
 
 _FORMS: Final = (
     # Bedrock, whose names may hold a colon.

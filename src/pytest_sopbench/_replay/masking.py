@@ -84,7 +84,7 @@ def credentials_in(value: JsonValue, where: str) -> Iterator[Found]:
 
 
 def credentials_in_body(body: bytes, where: str) -> Iterator[Found]:
-    """Yield the known forms in a response, also where a stream has cut them into pieces."""
+    """Yield the known forms in a response, also if a stream has cut them into pieces."""
     text = body.decode("utf-8", "replace")
     yield from _in_text(text, where)
     try:
@@ -153,7 +153,7 @@ _forms_of_long = lru_cache(maxsize=64)(_forms_in)
 
 
 def _readings(text: str) -> Iterator[str]:
-    """Yield a text, and what is meant by it where it is written inside another one."""
+    """Yield a text, and what is meant by it if it is written inside another one."""
     yield text
     if "\\" in text:
         # JSON in JSON: an escape before a token would be a part of the word.

@@ -89,7 +89,7 @@ def advice_on(path: str, recorded: JsonValue, sent: JsonValue) -> Advice | None:
 
 
 def _kinds(recorded: str, sent: str) -> tuple[str, ...]:
-    """Return the patterns in whose matches alone two texts differ; none where more differs."""
+    """Return the patterns in whose matches alone two texts differ; none if more differs."""
     if _without(recorded) != _without(sent):
         return ()
     found: list[str] = []
@@ -151,7 +151,7 @@ _LEAST: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One path at which two bodies differ; `None` of a side is where it has nothing there.
+    """One path at which two bodies differ; a side that has nothing there is `None`.
 
     `character` is the first that differs of two texts, from 1; 0 if both are shown whole.
     `advice` says how to leave out what changes with every run.
@@ -214,7 +214,7 @@ def _beside(
 
 
 def _innermost(value: JsonValue) -> tuple[tuple[Step, ...], JsonValue]:
-    """Return the way to what is set where one side alone has something: one key in one key."""
+    """Return the way to what is set if one side alone has something: one key in one key."""
     way: tuple[Step, ...] = ()
     while isinstance(value, Mapping) and len(value) == 1:
         ((key, value),) = value.items()
@@ -255,7 +255,7 @@ def shown(value: JsonValue) -> str:
 
 
 def _around(text: str, place: int) -> str:
-    """Return what stands around a place of a text, cut between words where there are any."""
+    """Return what stands around a place of a text, cut between words if there are any."""
     begin = max(0, place - _BEFORE)
     if begin:
         blank = text.find(" ", begin, place)

@@ -26,7 +26,7 @@ from pytest_sopbench.errors import MissingRecordingError
 
 # The tape of the run in progress, found by its context; and the one for what is outside any run.
 #
-# Threads see the tape where they were given the context of the run: `asyncio.to_thread`, tasks of
+# Threads see the tape if they were given the context of the run: `asyncio.to_thread`, tasks of
 # an event loop, `contextvars.copy_context().run`. A thread that starts with an empty context
 # belongs to no run that anybody could know. It meets the tape of the outside, never that of
 # another run.

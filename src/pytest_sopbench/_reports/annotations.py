@@ -122,7 +122,7 @@ def _clause(clause: str) -> str:
 
 
 def _shown(text: str, width: int) -> str:
-    """Return a text that is harmless where the runner writes it into its log."""
+    """Return a text that is harmless when the runner writes it into its log."""
     return without_commands(cut(one_line(ready_to_cut(text)), width))
 
 

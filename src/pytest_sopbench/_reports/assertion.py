@@ -28,7 +28,7 @@ ROWS = 9
 """Calls that are shown around the one that matters."""
 
 RULES = 4
-"""Broken rules that are shown, where the calls stand below them."""
+"""Broken rules that are shown, if the calls stand below them."""
 
 
 def unmet_lines(words: str, unmet: Unmet, calls: Sequence[SeenCall]) -> list[str]:

@@ -92,10 +92,10 @@ def failure_lines(
 
     Args:
         record: the run, whatever its outcome.
-        inputs: of the task, without private ones; `None` where they are not at hand.
+        inputs: of the task, without private ones; `None` if they are not at hand.
         rerun: the command that runs exactly this task, or empty.
         location: the file and line of the task's row, or empty.
-        expected: the calls that are expected of the task, where there are any.
+        expected: the calls that are expected of the task, if there are any.
         told_in: the task whose failure has shown this very traceback, or empty.
     """
     width = WIDTH
@@ -291,7 +291,7 @@ def _parts_text(parts: Mapping[str, int | None]) -> str:
 
 
 def usage_text(record: RunRecord) -> str:
-    """Return what a run took, as far as it is known; nothing where no clock was kept."""
+    """Return what a run took, as far as it is known; nothing if no clock was kept."""
     usage = record.usage
     parts = [
         f"{amount(value)} {word}{_parts_text(inside)}"

@@ -143,10 +143,10 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9](?:[\w .,()/'-]|:(?!:))*|", re.ASCII)
 """What is nothing but data to anybody, as nearly all cells are."""
 
 _SIGNS: Final = "=+@\uff1d\uff0b\uff0d\uff20-"
-"""What begins a formula, also where a keyboard writes it wider."""
+"""What begins a formula, also if a keyboard writes it wider."""
 
 _FORMULA: Final = re.compile(rf"\A(?=[\s'\"]*[{_SIGNS}])|(?<=;)(?=[\s'\"]*[{_SIGNS}])")
-"""At the start of a cell, and behind a semicolon: where a comma stands in numbers, as in German,
+"""At the start of a cell, and behind a semicolon: if a comma stands in numbers, as in German,
 a spreadsheet begins the next cell there."""
 
 
@@ -245,7 +245,7 @@ def _changes(compared: SessionComparison | None) -> Column:
         kinds |= dict.fromkeys(compared.pooled.lost, "lost")
 
     def change(record: RunRecord) -> str:
-        # Where the session has one agent, a comparison does not name it.
+        # If the session has one agent, a comparison does not name it.
         own = TaskKey(record.domain, record.task, record.agent)
         return kinds.get(own) or kinds.get(TaskKey(record.domain, record.task), "")
 
@@ -372,5 +372,5 @@ def _text_of(found: PageFormat, page: SessionPage, mask: Mask) -> str:
 
 
 def missing_for(name: str) -> str:
-    """Say what a format lacks and how it is installed; nothing where it can be written."""
+    """Say what a format lacks and how it is installed; nothing if it can be written."""
     return MISSING if name == HTML and find_spec("jinja2") is None else ""

@@ -85,7 +85,7 @@ def _as_entity(found: re.Match[str]) -> str:
 
 
 def leaderboard_block(board: Leaderboard | None) -> Iterator[str]:
-    """Yield a section on the agents, best first, or nothing where there is one agent."""
+    """Yield a section on the agents, best first, or nothing if there is one agent."""
     if board is None:
         return
     rows = {one.label: leaderboard_cells(one.summary) for one in board.standings}
@@ -130,7 +130,7 @@ NAMED = 20
 
 
 def comparison_block(compared: SessionComparison | None) -> Iterator[str]:
-    """Yield a section on what became of the tasks, or nothing where nothing was compared."""
+    """Yield a section on what became of the tasks, or nothing if nothing was compared."""
     if compared is None:
         return
     pooled = compared.pooled
@@ -296,7 +296,7 @@ def _class_row(name: str, total: Total) -> tuple[str, ...]:
     )
 
 
-# How often each output field is right, on a page; nothing where no domain has several.
+# How often each output field is right, on a page; nothing if no domain has several.
 
 
 def fields_block(summaries: Mapping[str, Summary]) -> Iterator[str]:
@@ -318,7 +318,7 @@ def fields_block(summaries: Mapping[str, Summary]) -> Iterator[str]:
         yield from table(("field", "right", "rate", "95 %"), rows)
 
 
-# What several trials of a task say, on a page; nothing where each task has one.
+# What several trials of a task say, on a page; nothing if each task has one.
 
 _HEADS = ("domain", "trials per task", "pass any", "95 %", "pass all", "95 %")
 

@@ -36,7 +36,7 @@ from .text import (
 # What happened to runs that no metric counts, and that must not go unsaid.
 
 NAMED = 5
-"""Tasks that are named; of the rest the number is told."""
+"""Tasks that are named; of the rest the number is printed."""
 
 
 @dataclass(slots=True)
@@ -128,7 +128,7 @@ def budget_lines(
     """Yield what was spent of a budget, and what was not started for its sake.
 
     Args:
-        budget: what may be spent; nothing is said where it bounds nothing.
+        budget: what may be spent; nothing is said if it bounds nothing.
         spending: what the runs have cost.
         seconds: how long the session took.
         not_started: runs that were planned, and never started.
@@ -164,7 +164,7 @@ def budget_lines(
 
 # What is said of runs whose worker died, and which were not made again.
 
-"""Runs that are named; of the rest the number is told."""
+"""Runs that are named; of the rest the number is printed."""
 
 
 def death_lines(unmade: Sequence[RunKey], *, tests: int) -> Iterator[str]:
@@ -293,7 +293,7 @@ def _quoted(text: str) -> str:
 
 # By which prices costs were reckoned, and which models have none.
 
-"""Models that are named; of the rest the number is told."""
+"""Models that are named; of the rest the number is printed."""
 
 
 @dataclass(slots=True)
@@ -340,7 +340,7 @@ class Progress:
     """Where a session stands; times in seconds.
 
     `done` counts runs that ended, `recorded` is what those of them came to that were entered, as
-    far as outcomes tell. `in_flight` is `None` where it is not known. `slowest` is the longest
+    far as outcomes tell. `in_flight` is `None` if it is not known. `slowest` is the longest
     time of a run so far, also of one in flight. `elapsed` counts from the begin of the first run,
     and `at_once` is how many runs may be in flight.
     """

@@ -55,7 +55,7 @@ def as_percent(rate: float | None) -> str:
 
 
 def value_text(metric: str, value: float | None) -> str:
-    """Write the value of a metric by its name: `94.2%`, or `3.2 calls` where it has a unit."""
+    """Write the value of a metric by its name: `94.2%`, or `3.2 calls` if it has a unit."""
     found = METRICS.get(metric) if metric != CHANCE else None
     if found is None or not found.unit or value is None:
         return as_percent(value)
@@ -76,12 +76,12 @@ def measured_text(metric: Metric, summary: Summary) -> str:
 
 
 def rate_of_runs(rate: float | None, summary: Summary) -> str:
-    """`94.2%`; `n/a (12 of 12 unavailable)` where too many of the runs were unavailable."""
+    """`94.2%`; `n/a (12 of 12 unavailable)` if too many of the runs were unavailable."""
     return f"{NOT_AVAILABLE} ({unavailable(summary)})" if summary.unmeasured else as_percent(rate)
 
 
 def of_runs(part: int, summary: Summary) -> str:
-    """`11 of 12`, and `11 of 12, 1 unavailable` where some of the runs were."""
+    """`11 of 12`, and `11 of 12, 1 unavailable` if some of the runs were."""
     away = f", {summary.unavailable} unavailable" if summary.unavailable else ""
     return f"{part} of {summary.runs}{away}"
 
@@ -92,7 +92,7 @@ def unavailable(summary: Summary) -> str:
 
 
 def interval(bounds: tuple[float, float] | None) -> str:
-    """`[90.7, 96.4]`, in per cent; nothing where there are no bounds."""
+    """`[90.7, 96.4]`, in per cent; nothing if there are no bounds."""
     return "" if bounds is None else f"[{_points(bounds[0])}, {_points(bounds[1])}]"
 
 
@@ -216,7 +216,7 @@ def consumed_words(
 
 
 def report_lines(report: JudgeReport | None) -> Iterator[str]:
-    """Say on a page what came of the judge of a session; nothing where it has none."""
+    """Say on a page what came of the judge of a session; nothing if it has none."""
     if report is None:
         return
     for one in report.fields:
@@ -236,7 +236,7 @@ def report_lines(report: JudgeReport | None) -> Iterator[str]:
 # Text that fits on a terminal: values on one line, cut or wrapped to a width in columns.
 
 WIDTH = 80
-"""Columns of a line where the terminal's own are not asked for: reports are read in logs, too."""
+"""Columns of a line if the terminal's own are not asked for: reports are read in logs, too."""
 
 ELLIPSIS = "..."
 LABEL_WIDTH = 9
@@ -367,7 +367,7 @@ def added_lines(added: object, source: str) -> Iterator[str]:
         yield f"{source}: a list of lines expected, got {type(added).__name__}"
 
 
-# What wrong answers have in common: which label was given where which was expected.
+# What wrong answers have in common: which label was given when which was expected.
 
 # With more kinds than this, and hardly one twice, kinds say nothing and their number does.
 _KINDS = 5
@@ -403,7 +403,7 @@ def _times(number: int) -> str:
 def wrong_parts(summary: Summary, room: int) -> list[str]:
     """Return as many kinds as fit into `room` columns beside one another, and how many did not.
 
-    Where several fields differ in so many ways that hardly one fits, the fields alone.
+    If several fields differ in so many ways that hardly one fits, the fields alone.
     """
     kinds = wrong_kinds(summary)
     parts = _fitting(kinds, room)
@@ -445,7 +445,7 @@ def _fitting(kinds: Sequence[str], room: int) -> Sequence[str]:
 def common_start(labels: Collection[str]) -> str:
     """Return the longest words with which most labels begin, two thirds of them at least.
 
-    Nothing where leaving these words out would make two labels equal.
+    Nothing if leaving these words out would make two labels equal.
     """
     starts: Counter[str] = Counter()
     for label in labels:
@@ -506,7 +506,7 @@ def _change_text(one: StateChange) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownCall:
-    """A call, whole where its event log was kept; else `began` and `took` are `None`.
+    """A call, whole if its event log was kept; else `began` and `took` are `None`.
 
     `changed` says what it changed in the world of its run.
     """
@@ -523,7 +523,7 @@ class ShownCall:
 
 
 def shown_calls(record: RunRecord, trace: Trace | None) -> Sequence[ShownCall]:
-    """Return the calls of a run, from its event log where there is one."""
+    """Return the calls of a run, from its event log if there is one."""
     if trace is None:
         return [
             replace(call_of(one), changed=tuple(changed_by(record.state, step)))

@@ -55,7 +55,7 @@ class Row:
 def aligned_rows(match: TrajectoryMatch) -> list[Row]:
     """Return one row per pair and per call without a partner.
 
-    Where order counts, matched pairs are the anchors, and what stands between two of them on
+    If order counts, matched pairs are the anchors, and what stands between two of them on
     either side is laid side by side; calls that overlap stand in the order they were taken in.
     Else rows follow the run, and what is missing comes last.
     """
@@ -314,7 +314,7 @@ def call_lines(record: RunRecord, expected: Sequence[ExpectedCall], width: int) 
     results = [_came_back(call) for call in calls]
     digits = len(str(len(record.calls)))
     room = width - LABEL_WIDTH - digits - len("   ")
-    # At least half of the room for calls, and more where what came back is short.
+    # At least half of the room for calls, and more if what came back is short.
     side = max(room // 2, room - max(map(columns, results)))
     side = min(side, max(map(columns, texts)))
     before = 0

@@ -29,7 +29,7 @@ from pytest_sopbench._reports.trajectory import (
 
 from .text import LABEL_WIDTH, ShownCall, columns, one_line, padded, seconds, shown, shown_calls
 
-# Blocks of text: a label with all of a value beside it, wrapped, and folded where it is long.
+# Blocks of text: a label with all of a value beside it, wrapped, and folded if it is long.
 
 FOLD: Final = 40
 """Lines of one block from which on the rest is folded away."""
@@ -79,7 +79,7 @@ class Page:
 
 
 def wrapped(line: str, width: int) -> Iterator[str]:
-    """Yield parts of a line that fit, broken at blanks where there are any."""
+    """Yield parts of a line that fit, broken at blanks if there are any."""
     begin = 0
     # Of each part only so much is looked at as may fit: a line may have millions of signs.
     while columns(part := line[begin : begin + width + 1]) > width:
@@ -102,7 +102,7 @@ def text_lines(text: str, width: int) -> Iterator[str]:
 
 
 def value_lines(value: JsonValue, width: int) -> Iterator[str]:
-    """Yield a value on one line where it fits, else as text or as indented JSON."""
+    """Yield a value on one line if it fits, else as text or as indented JSON."""
     said = cut_value(value)
     line = said or shown(value)
     if said or columns(line) <= width:
@@ -114,7 +114,7 @@ def value_lines(value: JsonValue, width: int) -> Iterator[str]:
 
 
 def cut_value(value: JsonValue) -> str:
-    """Say what a record holds in place of a value that was too long; nothing where it has it."""
+    """Say what a record holds in place of a value that was too long; nothing if it has it."""
     if not isinstance(value, Mapping) or set(value) != _CUT:
         return ""
     return f"too long for the session: {value['characters']} characters, sha256 {value['sha256']}"
@@ -235,10 +235,10 @@ class WholeRun:
 
     Attributes:
         record: the run as the session keeps it.
-        trace: what its event log holds; `None` where there is none.
+        trace: what its event log holds; `None` if there is none.
         log: where the event log lies, or empty.
         without_log: why there is none, or none that can be read.
-        inputs: of the task, without private ones; `None` where the domain is not found.
+        inputs: of the task, without private ones; `None` if the domain is not found.
         location: the file and line of the task's row, or empty.
         expected_calls: the calls that are expected of the task.
         clauses: what each clause says, by its number in the SOP.
@@ -301,7 +301,7 @@ _LARGE: Final = 1e15
 
 
 def _as_given(expected: JsonValue, answer: JsonValue) -> JsonValue:
-    """Return a number of a cell as a number, where the answer beside it is one."""
+    """Return a number of a cell as a number, if the answer beside it is one."""
     is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
     number = read_number(expected) if is_number and isinstance(expected, str) else None
     if number is None:

@@ -52,7 +52,7 @@ STEP: Final = 0.5
 """Seconds of one step at most."""
 
 LATE: Final = 1.0
-"""Seconds by which a step is late at least where the process stood still."""
+"""Seconds by which a step is late at least if the process stood still."""
 
 
 class Allowance:
@@ -83,7 +83,7 @@ class Allowance:
 # What compares one output field, and how it is asked: with copies, within a limit of time.
 
 PATIENCE: Final = 60.0
-"""Seconds that one comparison may take, where nothing else is said."""
+"""Seconds that one comparison may take, if nothing else is said."""
 
 T = TypeVar("T")
 
@@ -506,7 +506,7 @@ def find_comparers(
     seconds: float | None = PATIENCE,
     sources: Mapping[Compare, Source] = SOURCES,
 ) -> Comparers:
-    """Find what compares the fields of a domain; nothing is imported where there is nothing to.
+    """Find what compares the fields of a domain; nothing is imported if there is nothing to.
 
     Raises:
         ComparerError: one cannot be found or used, or the published scorer is asked for, which

@@ -2,7 +2,7 @@
 
 Every audit ends, whatever a domain's code has started (`tests/audit/test_tools.py`). Ending a
 process group does not end a grandchild that leads a session of its own. So the child gets a mark
-in its environment, which its descendants inherit. Where the system tells of environments (Linux),
+in its environment, which its descendants inherit. If the system tells of environments (Linux),
 everything that has the mark is ended; elsewhere the process group is.
 
 The number of a process may be given to another one as soon as it has been waited for. So whoever

@@ -3,7 +3,7 @@
 The road of a run:
 
 - `submit` asks for it, and it is queued.
-- `_start_queued` gives it a thread where the limit has room. The thread calls `_work`. With one run
+- `_start_queued` gives it a thread if the limit has room. The thread calls `_work`. With one run
   at a time and no time limit `_make_here` makes it in the thread that waits for it.
 - `_attempt` calls its agent once. What an async agent returns is settled on one event loop for all
   runs, while its thread waits.
@@ -131,7 +131,7 @@ class Engine(Generic[K]):
     def ensure(self, current: K, upcoming: Iterable[K], job_of: Callable[[K], Job[K]]) -> None:
         """Have the current run be the next to start, and after it the upcoming ones.
 
-        `job_of` is asked only for keys that are not known. Where runs are made in the waiting
+        `job_of` is asked only for keys that are not known. If runs are made in the waiting
         thread, upcoming ones are left for later.
         """
         if current not in self._runs:
@@ -149,7 +149,7 @@ class Engine(Generic[K]):
         """Wait until a run has ended; Ctrl-C gets through. `look` is called now and then.
 
         Returns:
-            Its trace, or `None` where it was dropped or stopped before it came to an end.
+            Its trace, or `None` if it was dropped or stopped before it came to an end.
 
         Raises:
             KeyError: nobody has submitted it.
@@ -359,7 +359,7 @@ class Engine(Generic[K]):
             self._limit = self._limit.ended_well(in_flight)
 
     def _delay(self, run: Job[K], ending: Ending | None) -> float | None:
-        """Return the seconds after which a run is made again; `None` where it has ended."""
+        """Return the seconds after which a run is made again; `None` if it has ended."""
         failed = run.attempts - len(run.blockers)
         if run.settling is not None and run.settling.is_lost:
             # What came of it was the end of its waiting, and nothing that its agent did.
@@ -468,7 +468,7 @@ class Engine(Generic[K]):
         """End a run as timed out, for someone else's limit; one that has ended stays as it is.
 
         Returns:
-            Its trace, or `None` where it has not started.
+            Its trace, or `None` if it has not started.
         """
         run = self._runs[key]
         with self._lock:

@@ -29,9 +29,9 @@ T = TypeVar("T")
 
 
 def run_blocking(value: object) -> object:
-    """Return `value`, or what it comes to where it is awaitable.
+    """Return `value`, or what it comes to if it is awaitable.
 
-    An event loop is made for it and closed after it, in this thread; where this thread already
+    An event loop is made for it and closed after it, in this thread; if this thread already
     has a running one (an agent started from an async test), in a thread of its own.
     """
     if not inspect.isawaitable(value):
@@ -72,7 +72,7 @@ async def offloaded(work: Callable[[], T]) -> T:
 
 
 async def others_first() -> None:
-    """Let the event loop start what was made together with this, where there is one of asyncio."""
+    """Let the event loop start what was made together with this, if there is one of asyncio."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -99,7 +99,7 @@ def close_coroutine(value: object) -> None:
 # One event loop for the async agents of all runs, in a thread of its own.
 #
 # The clients of providers belong to the loop on which they were first used, so runs that share a
-# client must share the loop. Where an agent blocks the loop for good, the next runs get a new one.
+# client must share the loop. If an agent blocks the loop for good, the next runs get a new one.
 
 
 class SharedLoop:
@@ -148,7 +148,7 @@ class SharedLoop:
 _End: TypeAlias = "SimpleQueue[tuple[object, BaseException | None]]"
 """What a run's agent came to; the first entry counts.
 
-It is one step for whoever puts and for whoever gets. A `Future` is written in Python: where the
+It is one step for whoever puts and for whoever gets. A `Future` is written in Python: if the
 memory is used up, it may be left locked for good.
 """
 
@@ -159,7 +159,7 @@ GRACE: Final = 1.0
 class CancellableAwait:
     """The `settle` of one run: called in the run's thread, cancelled from any other.
 
-    The run's thread only waits meanwhile, and is free as soon as the run is cancelled, also where
+    The run's thread only waits meanwhile, and is free as soon as the run is cancelled, also if
     the agent does not let itself be cancelled.
 
     Args:
@@ -191,7 +191,7 @@ class CancellableAwait:
         return self._home is not None and self._task is None
 
     def __call__(self, value: object) -> object:
-        """Return `value`, or what it comes to where it is awaitable."""
+        """Return `value`, or what it comes to if it is awaitable."""
         if not inspect.isawaitable(value):
             return value
         context = copy_context()
@@ -232,7 +232,7 @@ class CancellableAwait:
             del error
 
     def move(self) -> bool:
-        """Begin on the loop that is given now, where the old one has not come to it.
+        """Begin on the loop that is given now, if the old one has not come to it.
 
         Raises:
             RuntimeError, MemoryError: there is no other loop, and no thread for one.
@@ -337,7 +337,7 @@ class LoopThread:
         return True
 
     def holder(self) -> object:
-        """Return to whom the task belongs that the loop is at; `None` where that is unknown."""
+        """Return to whom the task belongs that the loop is at; `None` if that is unknown."""
         return getattr(asyncio.current_task(self._loop), "owner", None)
 
     def stop(self, grace: float) -> None:
@@ -374,7 +374,7 @@ class LoopThread:
 
 
 class _OwnedTask(asyncio.Task[Any]):
-    """A task that knows to whom it belongs, also where an agent's own task has made it."""
+    """A task that knows to whom it belongs, also if an agent's own task has made it."""
 
     owner: object = None
 

@@ -1,6 +1,6 @@
-"""Import somebody else's code within a time limit, and say so where it takes long.
+"""Import somebody else's code within a time limit, and say so if it takes long.
 
-It is imported in the main thread, as code may ask for that when it is imported. Where its time is
+It is imported in the main thread, as code may ask for that when it is imported. When its time is
 over, a signal ends it, as the user's Ctrl-C would. The promise is that every session ends; without
 this `tests/hooks/test_import_limit.py` hangs.
 """

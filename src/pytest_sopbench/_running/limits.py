@@ -45,7 +45,7 @@ from pytest_sopbench._running.tools.toolbox import Toolbox
 class Backoff:
     """Waits between the attempts of a run, in seconds.
 
-    `random` gives a number from 0 to 1. `sleep` is used only where the run is made in the thread
+    `random` gives a number from 0 to 1. `sleep` is used only if the run is made in the thread
     that waits for it; elsewhere nothing sleeps.
     """
 
@@ -319,7 +319,7 @@ class TimeUsed(Generic[K]):
     def of(self, run: Job[K], limit: float) -> float:
         """Return the seconds that a run has used; what it is excused from has an end.
 
-        Of one that waits for its loop no time runs: it is given another where that is blocked.
+        Of one that waits for its loop no time runs: it is given another if that is blocked.
         """
         if run.settling is not None and run.settling.waits:
             return 0.0
@@ -330,7 +330,7 @@ class TimeUsed(Generic[K]):
     def excuse(self, at_work: Iterable[Job[K]]) -> None:
         """Ask all loops whether they go on; excuse the runs that somebody else keeps from work.
 
-        Where nobody knows who holds a loop, the time of all goes on.
+        If nobody knows who holds a loop, the time of all goes on.
         """
         now, lost = self._clock(), self._pulse.lost()
         passed = max(0.0, now - self._looked - (lost - self._lost))
@@ -401,7 +401,7 @@ class TimeUsed(Generic[K]):
         for one in runs:
             if one.settling is None:
                 continue
-            # Where there is no thread for another loop, the next look tries again.
+            # If there is no thread for another loop, the next look tries again.
             with suppress(RuntimeError, MemoryError):
                 if one.settling.move():
                     # All of its time was spent on waiting.
@@ -414,7 +414,7 @@ class TimeUsed(Generic[K]):
 
 
 def _notes(run: Job[K], stood: float, *, most: int, limited: bool) -> Iterator[str]:
-    """Say how often a run was made, and what kept it from its work where its time is limited.
+    """Say how often a run was made, and what kept it from its work if its time is limited.
 
     `stood` is for how long the process stood still.
     """

@@ -86,7 +86,7 @@ class Output:
             kept, full = escape_surrogates("".join(self._parts)), self._left <= 0
         if not full:
             return kept
-        # Where a secret was cut in two, its first part lies in the margin.
+        # If a secret was cut in two, its first part lies in the margin.
         return f"{self.mask(kept)[:-MARGIN]}\n[more output was left out]\n"
 
 
@@ -309,7 +309,7 @@ def message_of(error: BaseException) -> str:
 def is_of(error: BaseException, kind: type[E]) -> TypeGuard[E]:
     """Tell whether an exception is one of a kind.
 
-    `isinstance` asks the object itself for its class where its type does not fit, and an object
+    `isinstance` asks the object itself for its class if its type does not fit, and an object
     of a user may raise then. The promise is that who raises costs nobody else a run;
     campaign: "raises an exception that hides its attributes".
     """
@@ -400,7 +400,7 @@ class Interrupts:
     def watching(self) -> Generator[Interrupts, None, None]:
         """Note that SIGINT came, in the thread that it reaches."""
         before = signal.getsignal(signal.SIGINT)
-        # Where no Python function handles the signal, it never becomes a KeyboardInterrupt.
+        # If no Python function handles the signal, it never becomes a KeyboardInterrupt.
         if threading.current_thread() is not threading.main_thread() or not callable(before):
             yield self
             return

@@ -61,7 +61,7 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
             counts as raised by the agent.
 
     Raises:
-        KeyboardInterrupt: the user has interrupted, also where the agent swallowed it. One that
+        KeyboardInterrupt: the user has interrupted, also if the agent swallowed it. One that
             the agent itself raised is an error of the agent.
     """
     started, process = clock(), getpid()

@@ -22,7 +22,7 @@ Clock: TypeAlias = Callable[[], float]
 # Something that happens once, and that others wait for.
 #
 # `threading.Event` makes two locks and a list for it, and one more lock for each waiting. It is
-# written in Python: where the memory is used up, it may be left locked for good.
+# written in Python: if the memory is used up, it may be left locked for good.
 
 
 class OneShotEvent:
@@ -153,7 +153,7 @@ class RunThread(Generic[F]):
 
     def _run(self) -> None:
         while (item := self._inbox.get()) is not None:
-            # Where the memory is used up anything may raise, also between two lines of ours. A
+            # If the memory is used up anything may raise, also between two lines of ours. A
             # thread that ended for it might be given another run, which it would never make.
             with suppress(BaseException):
                 self._work(self, item)
@@ -227,7 +227,7 @@ class Timers:
         self._order = itertools.count()
         self._thread: Thread | None = None
         # One step for whoever wakes and for whoever is woken: a `Condition` is written in Python,
-        # and may be left locked for good where the memory is used up.
+        # and may be left locked for good if the memory is used up.
         self._wakes: SimpleQueue[None] = SimpleQueue()
         self._stopped = False
 
@@ -239,7 +239,7 @@ class Timers:
                 self._serve_in_thread()
 
     def at(self, when: float, action: Callable[[], None]) -> None:
-        """Do `action` when the clock says `when`, or soon where that is past."""
+        """Do `action` when the clock says `when`, or soon if that is past."""
         with self._lock:
             heappush(self._heap, (when, next(self._order), action))
             if self._thread is None:
@@ -269,7 +269,7 @@ class Timers:
 
     def _serve_in_thread(self) -> None:
         if not self._stopped:
-            # Where the system gives no thread, the next call tries again; whoever starts a run
+            # If the system gives no thread, the next call tries again; whoever starts a run
             # must not fail for that.
             with suppress(Exception):
                 thread = Thread(target=self._serve, daemon=True, name="sopbench-watchdog")
@@ -290,7 +290,7 @@ class Timers:
 
     def _serve(self) -> None:
         while not self._stopped:
-            # Where the memory is used up anything may raise, and the next beat must come.
+            # If the memory is used up anything may raise, and the next beat must come.
             with suppress(BaseException):
                 self.ring()
                 with self._lock:

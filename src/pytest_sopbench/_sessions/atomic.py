@@ -16,7 +16,7 @@ _BLOCK = 4_096
 def replace_path(path: Path) -> Generator[Path]:
     """Yield a free path beside another one, and rename it to that one when the block ends.
 
-    Where the block fails nothing was replaced, and nothing is left aside.
+    If the block fails nothing was replaced, and nothing is left aside.
 
     Raises:
         OSError: the disk did not take it.
@@ -59,7 +59,7 @@ def add_file(path: Path) -> Generator[BinaryIO]:
         with replace_file(aside, is_durable=True) as file:
             yield file
         try:
-            # Fails where two sessions keep the same name at once, which a look before would miss.
+            # Fails if two sessions keep the same name at once, which a look before would miss.
             os.link(aside, path)
         except FileExistsError:
             raise

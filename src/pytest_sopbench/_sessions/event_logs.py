@@ -34,7 +34,7 @@ def traces_folder(session: Path) -> Path:
 def trace_name(key: RunKey) -> str:
     """Return where the log of a run lies in that folder, with `/`.
 
-    The domain, then the task, `+` and the trial where it is not the first, and the agent behind
+    The domain, then the task, `+` and the trial if it is not the first, and the agent behind
     an `@`. Each part is percent-encoded, so that no id leads out of the folder.
     """
     trial = f"+{key.trial}" if key.trial > 1 else ""

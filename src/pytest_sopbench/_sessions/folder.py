@@ -52,7 +52,7 @@ def is_own_name(name: str) -> bool:
 
 
 def with_time(name: str) -> str:
-    """Return the name of a session, and when it began, where the name is the session's own."""
+    """Return the name of a session, and when it began, if the name is the session's own."""
     if not is_own_name(name):
         return name
     started = datetime.strptime(name[:15], "%Y%m%d-%H%M%S")  # noqa: DTZ007 - names have UTC
@@ -99,11 +99,11 @@ def file_path(value: str) -> Path:
 # `last`: a pointer to the session that ended last, whose file has a name of its own.
 #
 # It lies where earlier versions kept the session itself, at `last.jsonl`, so that a path to it
-# still leads to the session: as a symbolic link where the disk takes one, else as a file of one
+# still leads to the session: as a symbolic link if the disk takes one, else as a file of one
 # line that names the session. Each session moves it in one step as it ends.
 #
 # While a session is under way `last` is withdrawn: the pointer has a name of that session, so that
-# no gate decides on an older one where this one comes to no result. A rename needs no room on a
+# no gate decides on an older one if this one comes to no result. A rename needs no room on a
 # disk.
 
 TYPE: Final = "pointer"
@@ -143,7 +143,7 @@ def withdrawn_by(sessions_dir: Path) -> str:
 class Withdrawal:
     """Takes `last` back from whoever checks a gate, until a session has ended and was written.
 
-    It is given back by `point_at`, or by `give_back` where no session comes of it.
+    It is given back by `point_at`, or by `give_back` if no session comes of it.
 
     `session` is the file that the session is going to have. `problem` says why the disk did not let
     `last` be withdrawn, or nothing.
@@ -158,7 +158,7 @@ class Withdrawal:
         self.take()
 
     def take(self) -> None:
-        """Withdraw `last`, also where it was given back before."""
+        """Withdraw `last`, also if it was given back before."""
         if self._before is not None:
             return
         try:
@@ -169,7 +169,7 @@ class Withdrawal:
     def _take(self) -> None:
         moved = _move_away(self._pointer)
         if moved is not None:
-            # Where the disk takes no link, nothing is left that a gate could be checked on.
+            # If the disk takes no link, nothing is left that a gate could be checked on.
             with contextlib.suppress(OSError, NotImplementedError):
                 self._aside.symlink_to(moved.name)
             self._before = self._pointer
@@ -290,7 +290,7 @@ class LastSession:
     """Of whom and of what the session was, and what it took.
 
     `concurrency` is how many runs were in flight: a number, `auto`, or `None` for one in each
-    process. `cost_usd` is `None` if some run did not tell its cost: a part of it would mislead.
+    process. `cost_usd` is `None` if some run did not report its cost: a part of it would mislead.
     """
 
     agent: str
@@ -306,7 +306,7 @@ def read_last(path: Path) -> LastSession | None:
     """Read a saved session's first and last line, however many lines lie between.
 
     Returns:
-        `None` if there is no such file, or where it does not tell: it was cut short, its
+        `None` if there is no such file, or if it does not tell: it was cut short, its
         duration was not recorded or is that of a part of its runs, or it holds something else.
     """
     try:
@@ -395,7 +395,7 @@ def marked_unended(sessions_dir: Path) -> list[Path]:
 
 
 def not_ended(path: Path) -> str:
-    """Say which session did not end, where a path stands for one that did not; else nothing."""
+    """Say which session did not end, if a path stands for one that did not; else nothing."""
     if path == last_path(path.parent):
         return _last_not_ended(path.parent)
     session = followed(path)

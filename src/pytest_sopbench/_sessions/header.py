@@ -90,9 +90,9 @@ class SessionOptions:
 
     Attributes:
         selection: the options that selected its tasks, as they are written.
-        agents: the specs of its agents by name, where it had several or the user named one.
+        agents: the specs of its agents by name, if it had several or the user named one.
         concurrency: runs in flight: a number, `auto`, or `None` for one in each process.
-        replay: how recorded model traffic was used, empty where it was not.
+        replay: how recorded model traffic was used, empty if it was not.
         failures: the tests that failed and that no gate forgives; `None` if nobody knows.
         not_evaluated: what took selected tasks away.
         compare: its baseline.
@@ -263,7 +263,7 @@ class DomainHeader(PlannedTasks):
     different domains agree on the one they share. `agents` are the planned tasks of each agent by
     its name; empty if all are of the session's one agent. `share` is what a shard has of the
     domain, `None` if the session is none. `comparers` say by field what compared it, down to its
-    version, where the judge did not. `deterministic` is false where a server outside of the session
+    version, if the judge did not. `deterministic` is false if a server outside of the session
     served tools, which may answer the same call otherwise another time.
     """
 
@@ -321,7 +321,7 @@ class SessionHeader:
 
     @property
     def tells_agents(self) -> bool:
-        """Whether it is called by agents of which its domains tell, as where marks name them."""
+        """Whether it is called by agents of which its domains tell, as when marks name them."""
         told = {agent for domain in self.domains.values() for agent in domain.agents}
         return bool(told) and told == {*self.agent.split(", ")}
 

@@ -66,7 +66,7 @@ def clear_journals(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedRun:
-    """A run as a journal has it: its line, the record in it, and its trace where it was kept.
+    """A run as a journal has it: its line, the record in it, and its trace if it was kept.
 
     `events` is its event log; empty if none is wanted.
     """
@@ -119,7 +119,7 @@ class Journal:
         self._write(sealed(start_to_line(key)))
 
     def end(self, key: RunKey, line: str, trace: Trace | None, events: str = "") -> None:
-        """Write how a run ended: its line, and its trace where another process may have it.
+        """Write how a run ended: its line, and its trace if another process may have it.
 
         Args:
             key: the run.
@@ -207,7 +207,7 @@ def read_journals(folder: Path) -> ReadJournal:
     try:
         paths = sorted(folder.glob("*.jsonl"))
     except OSError as fault:
-        # Where a process may open no more files, for one.
+        # When a process may open no more files, for one.
         raise _refused(folder, fault) from fault
     found = [read_journal(path) for path in paths]
     finished = {key: run for one in found for key, run in one.finished.items()}
@@ -250,7 +250,7 @@ DEATHS = ".dead"
 
 
 def record_worker_death(folder: Path, worker: str, condemned: RunKey | None) -> None:
-    """Tell that a worker died; `condemned` is the run that ended it, where only one can have.
+    """Tell that a worker died; `condemned` is the run that ended it, if only one can have.
 
     Raises:
         OSError: the disk does not take it.
@@ -322,7 +322,7 @@ def claim_journals(folder: Path, identity: str) -> None:
 
 
 def unmerged_journal(session: Path, header: SessionHeader) -> ReadJournal:
-    """Return what the journals of a session hold, which is nothing where none are its own.
+    """Return what the journals of a session hold, which is nothing if none are its own.
 
     Args:
         session: the file of the saved session.

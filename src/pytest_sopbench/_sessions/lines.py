@@ -69,7 +69,7 @@ UNSEALED: Final = "it has no checksum"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DamagedLine:
-    """A line that says nothing any more; `run` is whose it seems to have been, where that shows."""
+    """A line that says nothing any more; `run` is whose it seems to have been, if that shows."""
 
     number: int
     why: str
@@ -86,7 +86,7 @@ def damage_lines(path: Path, damaged: Sequence[DamagedLine]) -> Iterator[str]:
 
 
 def run_name(key: RunKey) -> str:
-    """Name a run as users do: `refunds/T1`, with its trial where that is not the first."""
+    """Name a run as users do: `refunds/T1`, with its trial if that is not the first."""
     trial = f" (trial {key.trial})" if key.trial > 1 else ""
     return f"{key.domain}/{key.task}{trial}"
 
@@ -101,7 +101,7 @@ def some_runs(keys: Sequence[RunKey], shown: int = 3) -> str:
 
 
 def read_json(line: bytes) -> object:
-    """Read a line of JSON: by the parser of pydantic, which takes half the time, where it can.
+    """Read a line of JSON: by the parser of pydantic, which takes half the time, if it can.
 
     Raises:
         ValueError: it is no JSON.

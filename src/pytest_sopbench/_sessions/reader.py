@@ -86,7 +86,7 @@ class Content:
         self.cut = 0
 
     def take(self, number: int, line: bytes) -> None:
-        """Take one line with its end, where it has one."""
+        """Take one line with its end, if it has one."""
         bare = line.rstrip(b"\r\n")
         fault = self._fault(bare)
         if not fault:

@@ -88,7 +88,7 @@ class SavedSession:
         """Return the runs of one task, in the order of trials.
 
         Args:
-            task: `DOMAIN/TASK`, `DOMAIN::TASK`, or the task's id where one domain has it.
+            task: `DOMAIN/TASK`, `DOMAIN::TASK`, or the task's id if one domain has it.
 
         Raises:
             SessionFileError: no task is called so, or tasks of several domains are.
@@ -156,7 +156,7 @@ def summaries_of(
 ) -> Mapping[str, Summary]:
     """Return what the runs of each domain came to, counted from their lines.
 
-    Where a domain was run by several agents there is a summary for each, `DOMAIN (AGENT)`. What the
+    If a domain was run by several agents there is a summary for each, `DOMAIN (AGENT)`. What the
     session itself counted is not believed, but for reruns, of which no line of a run tells. As many
     runs may be unavailable as the session's own gates say.
 
@@ -180,7 +180,7 @@ def summaries_of(
 def asked_summaries(
     saved: SavedSession, forgiven: Forgiven
 ) -> Mapping[About, Mapping[str, Summary]]:
-    """Return what the runs came to that gates are checked on, where these are not all.
+    """Return what the runs came to that gates are checked on, if these are not all.
 
     Args:
         saved: a session.
@@ -230,7 +230,7 @@ def summarized(
     fields: Mapping[str, Sequence[OutputField]] = MappingProxyType({}),
     gates: Sequence[GateSpec] = (),
 ) -> Mapping[str, Summary]:
-    """Count records by domain, and by agent where a domain has several.
+    """Count records by domain, and by agent if a domain has several.
 
     Args:
         records: each key once.
@@ -260,7 +260,7 @@ def grouped(
 def planned_keys(saved: SavedSession) -> Iterator[RunKey]:
     """Yield the planned runs, by domain and agent.
 
-    Where the header does not tell agents, they are of the one that runs of the domain tell first.
+    If the header does not tell agents, they are of the one that runs of the domain tell first.
     """
     told = _told(saved)
     for name, domain in saved.header.domains.items():
@@ -286,7 +286,7 @@ def never_started(saved: SavedSession, seen: Signs | None = None) -> Iterator[Ru
 
 
 def unplanned(saved: SavedSession, seen: Signs | None = None) -> Iterator[RunKey]:
-    """Yield the runs of the file that its session did not plan, where it says what it planned."""
+    """Yield the runs of the file that its session did not plan, if it says what it planned."""
     if not saved.header.domains:
         return
     for (name, agent, trial), tasks in (signs_of(saved) if seen is None else seen).items():
@@ -302,7 +302,7 @@ def unplanned(saved: SavedSession, seen: Signs | None = None) -> Iterator[RunKey
 def signs_of(saved: SavedSession) -> Signs:
     """Return the tasks of which there is a sign, by domain, agent and trial.
 
-    Where the header does not tell agents, which one the others had is a guess, which must not make
+    If the header does not tell agents, which one the others had is a guess, which must not make
     up a run: there all runs are of the agent without a name.
     """
     telling = {name for name, one in saved.header.domains.items() if one.agents}

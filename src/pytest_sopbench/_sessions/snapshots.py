@@ -33,7 +33,7 @@ from .header import SessionHeader
 # sop_snapshots/
 # `-- late_returns/
 # |-- R-101.json
-# |-- state/R-101.json     what the run changed in its world, where a test compares that
+# |-- state/R-101.json     what the run changed in its world, if a test compares that
 # `-- approvals.jsonl      one line per approval from a saved session
 
 APPROVALS = "approvals.jsonl"

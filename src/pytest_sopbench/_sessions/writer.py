@@ -185,7 +185,7 @@ def write_whole(descriptor: int, data: bytes) -> None:
 def summary_to_line(summaries: Mapping[str, Summary], *, duration: float | None = None) -> str:
     """The last line of a session that came to its end, as ASCII JSON without its end.
 
-    `duration` is the time from the first run to the end of the last one in seconds; `None` where
+    `duration` is the time from the first run to the end of the last one in seconds; `None` if
     the session is made of others.
     """
     data = {

@@ -1,6 +1,6 @@
 """Metrics and report formats of other packages, found by their entry points.
 
-Packages are read where a session or a command needs them, and never at the start of pytest. What a
+Packages are read when a session or a command needs them, and never at the start of pytest. What a
 package brings is its own code: whatever goes wrong in it is told with its name and entry point.
 """
 

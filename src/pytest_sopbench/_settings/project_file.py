@@ -39,7 +39,7 @@ _NATIVE: Final = frozenset({"pytest.toml", ".pytest.toml"})
 class Project:
     """The folder that paths of the configuration start from, and the values that are set.
 
-    `file` is the file that sets them, and `None` where no file speaks of pytest.
+    `file` is the file that sets them, and `None` if no file speaks of pytest.
     """
 
     folder: Path
@@ -47,7 +47,7 @@ class Project:
     values: Mapping[str, object] = field(default_factory=dict[str, object])
 
     def words(self, name: str) -> tuple[str, ...]:
-        """Return the words of a value; where it is not set or empty, its default.
+        """Return the words of a value; if it is not set or empty, its default.
 
         Raises:
             SopbenchError: a quote or a backslash in it stands alone.
@@ -102,7 +102,7 @@ def read_project(here: Path) -> Project:
 
 
 def _values(path: Path) -> Mapping[str, object] | None:
-    """Return what a file says to pytest, or `None` where it does not speak of it."""
+    """Return what a file says to pytest, or `None` if it does not speak of it."""
     try:
         found = _toml(path) if path.suffix == ".toml" else _ini(path)
     except (OSError, ValueError) as fault:
@@ -112,7 +112,7 @@ def _values(path: Path) -> Mapping[str, object] | None:
 
 
 def _toml(path: Path) -> Mapping[str, object] | None:
-    import tomllib  # noqa: PLC0415 - few sessions are opened where a TOML file must be read
+    import tomllib  # noqa: PLC0415 - few sessions need a TOML file
 
     document: Mapping[str, Any] = tomllib.loads(path.read_text("utf-8"))
     if path.name in _OWN:

@@ -19,13 +19,13 @@ from pytest_sopbench._core.steps import DENY, SCRIPTED
 from pytest_sopbench._core.trajectory.snapshot import read_rules as read_snapshot_rules
 from pytest_sopbench._core.verdict import Outcome
 
-# What some options come to: values of their own, where a number or a word does not do.
+# What some options come to: values of their own, if a number or a word does not do.
 
 ALWAYS_AGAIN: Final = frozenset({Outcome.UNAVAILABLE, Outcome.CRASH, Outcome.NOT_RUN})
 """Outcomes whose runs a resumed session makes again, since they say nothing of the agent."""
 
 MAY_BE_AGAIN: Final = tuple(one for one in Outcome if one not in {*ALWAYS_AGAIN, Outcome.CORRECT})
-"""Outcomes whose runs are made again where that is asked for."""
+"""Outcomes whose runs are made again if that is asked for."""
 
 MARKDOWN: Final = "md"
 """The format of a page that the summary of a step takes."""
@@ -297,7 +297,7 @@ def read_natural(text: str) -> int:
 
 
 def read_keep(text: str) -> int | None:
-    """Read how many sessions are kept; `None` where all are."""
+    """Read how many sessions are kept; `None` if all are."""
     if text == ALL:
         return None
     if not re.fullmatch(r"0*[1-9][0-9]*", text):
@@ -383,7 +383,7 @@ def read_reports(texts: Sequence[str], formats: Collection[str]) -> tuple[Report
     found = tuple(_report_target(text, formats) for text in texts)
     places: dict[str, ReportTarget] = {}
     for target in found:
-        # Not Path.expanduser, which raises where there is no such user.
+        # Not Path.expanduser, which raises if there is no such user.
         home = expanduser(target.path)  # noqa: PTH111
         place = str(target) if target.path == GITHUB else realpath(home)
         first = places.setdefault(place, target)

@@ -26,10 +26,10 @@ Words: TypeAlias = tuple[str, ...]
 class OptionSpec(NamedTuple):
     """An option of the command line, an ini value, or one setting that is both.
 
-    `help` is that of the option, and empty where there is none; `ini` is that of the ini value,
+    `help` is that of the option, and empty if there is none; `ini` is that of the ini value,
     likewise. `metavar` is what stands for the value of the option. `aliases` are other
-    spellings of it, which are added elsewhere. `default` is the text of what holds where nothing
-    is set, as a user would write it. `lines` holds where a value is a line, in which a backslash
+    spellings of it, which are added elsewhere. `default` is the text of what holds if nothing
+    is set, as a user would write it. `lines` holds if a value is a line, in which a backslash
     stays, and not a word as of a shell. `again` has no default: who adds an option must say it.
     """
 
@@ -58,7 +58,7 @@ class OptionSpec(NamedTuple):
 
     @property
     def ini_help(self) -> str:
-        """The help of the ini value, which ends in what holds where it is not set."""
+        """The help of the ini value, which ends in what holds if it is not set."""
         return f"{self.ini} (default: {' '.join(self.default)})" if self.default else self.ini
 
     @property

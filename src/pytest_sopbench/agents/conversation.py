@@ -29,8 +29,8 @@ class StopReason(StrEnum):
 class ToolRequest:
     """A call of a tool that a model asks for.
 
-    `arguments` are a dict, or the text that the model wrote where it is no JSON object. `id` is the
-    provider's, and empty where the protocol has none.
+    `arguments` are a dict, or the text that the model wrote if it is no JSON object. `id` is the
+    provider's, and empty if the protocol has none.
     """
 
     name: str
@@ -109,7 +109,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a model said; `refusal` are its own words where it refused, or why it was filtered."""
+    """What a model said; `refusal` are its own words if it refused, or why it was filtered."""
 
     message: Message
     stop: StopReason

@@ -100,7 +100,7 @@ class Repeats:
         )
 
     def note(self, requests: tuple[ToolRequest, ...]) -> tuple[str, ...]:
-        """Return the note of a run, once, where it begins to go round in a circle."""
+        """Return the note of a run, once, when it begins to go round in a circle."""
         began = self._count == SAME_CALLS
         told = f"the model made the same call again and again: {_names(requests)}"
         return (told,) if began else ()
@@ -213,7 +213,7 @@ def _names(requests: tuple[ToolRequest, ...]) -> str:
 
 
 def missing(reply: Reply, text: str) -> str:
-    """Say why a reply has nothing that can be read, or nothing where it has a text."""
+    """Say why a reply has nothing that can be read, or nothing if it has a text."""
     if reply.stop is StopReason.LENGTH:
         return "cut off: the reply reached its limit of tokens, see max_tokens"
     if not text.strip():
@@ -222,7 +222,7 @@ def missing(reply: Reply, text: str) -> str:
     return ""
 
 
-# Whether a model's text holds an answer, so that a model is asked again only where not.
+# Whether a model's text holds an answer, so that a model is asked again only if not.
 #
 # It decides no run: what the text is worth is judged by who runs the agent.
 

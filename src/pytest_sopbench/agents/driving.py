@@ -38,7 +38,7 @@ class RunTools(Protocol):
 
 
 def schema_of(tools: object) -> Mapping[str, Any] | None:
-    """Return the JSON schema of the answer, where the toolbox knows one."""
+    """Return the JSON schema of the answer, if the toolbox knows one."""
     known: Any = getattr(tools, "output_schema", None)
     if known is None:
         return None

@@ -23,7 +23,7 @@ from pytest_sopbench.agents.settings import Connection, connection_of, parameter
 from pytest_sopbench.errors import AgentSpecError
 
 BLOCKS: Final = ("system", "user", "again")
-"""What a prompt must have: what is said first, of a task, and where no answer was found."""
+"""What a prompt must have: what is said first, of a task, and when no answer was found."""
 
 _NOT_SETTINGS: Final = frozenset({"model", "client"})
 """Fields that the spec of an agent gives, and `--sop-agent-arg` does not."""
@@ -208,7 +208,7 @@ class DialogueAgent(ModelAgent):
         return replace(finding, text=self.document(finding.text)) if schema else finding
 
     def document(self, text: str) -> str:
-        """Return the part of the last reply that is the answer, where this is a document."""
+        """Return the part of the last reply that is the answer, if this is a document."""
         return text
 
 
@@ -222,7 +222,7 @@ def settings_of(kind: type[ModelAgent]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionCalling(DialogueAgent):
-    """An agent whose model calls tools natively, several in one reply where it likes."""
+    """An agent whose model calls tools natively, several in one reply if it likes."""
 
     name: ClassVar[str] = "function_calling"
 

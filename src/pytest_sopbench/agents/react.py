@@ -1,4 +1,4 @@
-"""Read actions in what a model wrote, also where it kept to the form only roughly."""
+"""Read actions in what a model wrote, also if it kept to the form only roughly."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _arguments(said: str) -> Any:
 
 
 def _python(said: str) -> Any:
-    """Read a dict as Python writes it, which models do where they were shown Python."""
+    """Read a dict as Python writes it, which models do if they were shown Python."""
     whole = said[: said.rfind("}") + 1]
     try:
         read = ast.literal_eval(whole)

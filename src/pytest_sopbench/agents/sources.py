@@ -55,7 +55,7 @@ def _without_secrets(setup: Mapping[str, Any], arguments: Mapping[str, str]) -> 
 
 
 def prompt_hash_of(agent: object) -> str:
-    """Return the hash of an agent's prompt; empty where it has none."""
+    """Return the hash of an agent's prompt; empty if it has none."""
     return agent.prompt_hash if _is_ours(agent) else ""
 
 

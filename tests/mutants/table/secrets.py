@@ -27,8 +27,8 @@ MUTANTS = (
     Mutant(
         "secrets/not-line-by-line",
         "_written",
-        "    if len(lines) > 1:\n        # Where",
-        "    if len(lines) > 100:\n        # Where",
+        "    if len(lines) > 1:\n        # If",
+        "    if len(lines) > 100:\n        # If",
         _FORMS,
         "A private key is printed line by line.",
     ),

@@ -46,7 +46,7 @@ class Change:
         line: the line on which it stands.
         function: the function or the constant that it is a part of.
         text: such as `days > 14 -> days >= 14`.
-        lines: the lines of its statement, by which it is known who comes there; empty where
+        lines: the lines of its statement, by which it is known who comes there; empty if
             everybody does, since it is done when the module is imported.
         near: the lines on which its clause may be named, the nearest first.
         tool: the tool whose call is left out.

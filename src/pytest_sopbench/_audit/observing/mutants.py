@@ -69,7 +69,7 @@ class Mutant:
         soft: the rules that only should hold, and on how many tasks each notices it.
         remedy: a rule that would notice it, as it was tried.
         mends: rows left out that it does right, though nothing notices it.
-        broken: why there is no such agent; empty where there is.
+        broken: why there is no such agent; empty if there is.
     """
 
     kind: str

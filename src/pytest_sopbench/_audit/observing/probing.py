@@ -226,7 +226,7 @@ class _Probe:
                 yield str(name)
 
     def _same_with_another(self, name: str, position: int, few: Sequence[int]) -> bool | None:
-        """Whether the answer stays where one argument is that of another row."""
+        """Whether the answer stays if one argument is that of another row."""
         task = self._domain.tasks[position]
         arguments = self._arguments(position)
         if isinstance(arguments, str) or name not in arguments:
@@ -328,7 +328,7 @@ def _public_methods(kind: type, names: set[str]) -> list[str]:
         for name, _ in inspect.getmembers(kind, inspect.isfunction)
         if not name.startswith("_") and name != "process_tool_call"
     ]
-    # Only where tools are methods of their names is another method a tool.
+    # Only if tools are methods of their names is another method a tool.
     return methods if names and names <= set(methods) else []
 
 

@@ -59,7 +59,7 @@ class Incident:
 class PolicyRun:
     """What the reference policy did on one row; `error` is what it raised.
 
-    `state` is what its calls changed in the world, where the domain has one.
+    `state` is what its calls changed in the world, if the domain has one.
     """
 
     position: int
@@ -76,8 +76,8 @@ class ToolAnswer:
     Attributes:
         position: the number of the row, from 0.
         result: what it returned, as JSON has it.
-        error: what it raised; empty where it did not.
-        not_json: what JSON has no word for in the result; empty where it has.
+        error: what it raised; empty if it did not.
+        not_json: what JSON has no word for in the result; empty if it has.
         again: the same call again, by fresh instances, each as a text.
     """
 
@@ -109,7 +109,7 @@ class ToolSight:
         blind: how many answers stayed with the id when all other columns were exchanged.
         followed: how many answers went with the columns then.
         unknown: whether it answers as it answers to a name that there is not.
-        signature: what its implementation accepts, where that is a method of its name.
+        signature: what its implementation accepts, if that is a method of its name.
     """
 
     name: str
@@ -124,7 +124,7 @@ class ToolSight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """All that was seen; empty where a domain has no code, or it must not be run.
+    """All that was seen; empty if a domain has no code, or it must not be run.
 
     `opened` are the files of its folder that its tools opened, but for those of every domain.
     """
@@ -383,7 +383,7 @@ def _incident(ended: _Ended, doing: Mapping[str, Any]) -> Incident:
 
 
 def _skip(skipped: list[str], doing: Mapping[str, Any]) -> bool:
-    """Leave out next time the tool that ended the process; false where it was none."""
+    """Leave out next time the tool that ended the process; false if it was none."""
     tool = doing.get("tool", "")
     if doing.get("step") != "tool" or tool in skipped:
         return False

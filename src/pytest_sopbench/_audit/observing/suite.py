@@ -104,7 +104,7 @@ class Suite:
         return judge(self._rules, self.tasks[position], trace)
 
     def enter(self, position: int, answer: JsonValue, trace: Trace, lines: set[int]) -> bool:
-        """Keep a run as the right one of its task; false where the suite fails it already."""
+        """Keep a run as the right one of its task; false if the suite fails it already."""
         verdict = self.judged(position, trace)
         broken = breaches(verdict.rules, verdict.outcome, enforce=True)
         if not verdict.correct or broken:
@@ -161,7 +161,7 @@ def limited(seconds: float) -> Generator[None]:
 
     hook, sys.unraisablehook = sys.unraisablehook, unheard
     before = signal.signal(signal.SIGVTALRM, ring)
-    # It rings again where a `finally` or a bare `except` has swallowed it.
+    # It rings again if a `finally` or a bare `except` has swallowed it.
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 0.1)
     try:
         yield
@@ -233,7 +233,7 @@ def decide_of(
     return decide
 
 
-# Right runs, where there is no policy: the expected calls, and the expected answer.
+# Right runs, if there is no policy: the expected calls, and the expected answer.
 
 
 def follow_expected_calls(suite: Suite) -> None:

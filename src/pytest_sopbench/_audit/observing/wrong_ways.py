@@ -67,7 +67,7 @@ class WrongWays:
             yield key, _steps(calls), other
 
     def _going_on(self, position: int) -> Iterator[tuple[Key, Sequence[Step]]]:
-        """Ignore an error: make the call that follows where the tool succeeds."""
+        """Ignore an error: make the call that follows when the tool succeeds."""
         calls = self._kept[position]
         steps, made = _steps(calls), {one.name for one in calls}
         own: dict[str, Any] = {**self._suite.tasks[position].inputs}
@@ -81,7 +81,7 @@ class WrongWays:
 
 
 def _usual_next(kept: Mapping[int, Sequence[ToolCall]]) -> Mapping[str, Step]:
-    """For each tool a call of the one that follows most often where it succeeds."""
+    """For each tool a call of the one that follows most often when it succeeds."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     some: dict[tuple[str, str], Step] = {}
     for calls in kept.values():
@@ -195,7 +195,7 @@ class Remedy:
 def remedy_for(
     key: Key, *, most: int = 1, source: Mapping[str, str] | str = "", clause: str = ""
 ) -> Remedy | None:
-    """The rule against an error of this kind; None where no rule of a contract can see it.
+    """The rule against an error of this kind; None if no rule of a contract can see it.
 
     Args:
         key: the kind of the error, and where it is made.
@@ -247,7 +247,7 @@ class Trial:
     """A rule that is tried on the runs of a wrong agent that fail nothing.
 
     Attributes:
-        remedy: the rule; None where there is none to try.
+        remedy: the rule; None if there is none to try.
         broken_by: whether each wrong run of a task breaks it, by its row.
     """
 
@@ -263,7 +263,7 @@ class Trial:
     def told(
         self, right: Mapping[int, Sequence[ToolCall]], tasks: Sequence[Task]
     ) -> Mapping[str, Any] | None:
-        """What came of it, for the book: nothing where the rule notices no task."""
+        """What came of it, for the book: nothing if the rule notices no task."""
         if self.remedy is None:
             return None
         left_out: AbstractSet[int] = {

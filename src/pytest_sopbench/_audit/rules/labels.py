@@ -34,7 +34,7 @@ _TELLING: Final = ("id", "token", "ticket", "uuid", "reference", "timestamp")
 
 
 def mismatches(subject: Subject, run: PolicyRun) -> tuple[Mismatch, ...]:
-    """Where the policy's answer is not what the row expects; none where it is acceptable."""
+    """Where the policy's answer is not what the row expects; none if it is acceptable."""
     task = subject.tasks[run.position]
     answer = run.answer or {}
     if subject.domain.document is not None:
@@ -55,7 +55,7 @@ def _against(
 
 
 def disagreement(subject: Subject, run: PolicyRun) -> str:
-    """What the policy says instead of the expected answer; empty where it says the same."""
+    """What the policy says instead of the expected answer; empty if it says the same."""
     return "; ".join(
         f"the SOP gives {_told(subject, one.field, one.actual)} for {one.field}, expected is"
         f" {_told(subject, one.field, one.expected)}"
@@ -206,10 +206,10 @@ def _telling(columns: Mapping[str, Sequence[JsonValue]]) -> set[str]:
     return found
 
 
-# Known disagreements, written down where the policy contradicts the expected answers.
+# Known disagreements, written down if the policy contradicts the expected answers.
 
 COLUMN: Final = "known_disagreement"
-"""What the column is called where the metadata name none."""
+"""What the column is called if the metadata name none."""
 
 KEY: Final = "known_disagreement_column"
 

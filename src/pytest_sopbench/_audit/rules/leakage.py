@@ -111,7 +111,7 @@ def is_called_as_an_answer(name: str) -> bool:
 
 
 def about_persons(name: str, texts: Sequence[str]) -> str:
-    """Say what of persons a column holds, in a word; empty where it seems to hold nothing."""
+    """Say what of persons a column holds, in a word; empty if it seems to hold nothing."""
     full = [text for text in texts if text][:_LONGEST]
     if any(_MAIL.search(text) for text in full):
         return "mail addresses"
@@ -185,7 +185,7 @@ def follows(cells: Sequence[Hashable], labels: Sequence[str]) -> bool:
 
 
 def _share(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
-    """Return on which share of the rows the first tells the second; none where that is usual."""
+    """Return on which share of the rows the first tells the second; none if that is usual."""
     usual = max(Counter(other).values(), default=0)
     groups: dict[Hashable, Counter[Hashable]] = {}
     for key, value in zip(one, other, strict=True):
@@ -308,7 +308,7 @@ def _one_column_tells(subject: Subject) -> Iterator[Fault]:
 def _right(cells: Sequence[JsonValue], labels: Sequence[str]) -> int:
     if is_one_to_one([frozen(cell) for cell in cells], labels):
         return 0
-    # Where texts are cut in two by their letters, nobody asks a question.
+    # If texts are cut in two by their letters, nobody asks a question.
     texts = any(isinstance(cell, str) for cell in cells)
     return right_by_category(cells, labels) if texts else right_by_one_question(cells, labels)
 

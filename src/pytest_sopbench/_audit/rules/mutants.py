@@ -146,11 +146,11 @@ _OTHERWISE: Final = {
     ),
     "label": "compare this field, and so that another value of it is wrong",
 }
-"""What helps where no rule does."""
+"""What helps if no rule does."""
 
 
 def _remedy(one: Mutant, seen: Subject) -> str:
-    """The rule that notices it, and on which tasks; it was tried. Empty where there is none."""
+    """The rule that notices it, and on which tasks; it was tried. Empty if there is none."""
     tried = one.remedy
     if tried is None:
         return ""

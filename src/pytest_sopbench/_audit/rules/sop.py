@@ -56,7 +56,7 @@ def _labels_not_in_sop(subject: Subject) -> Iterator[Fault]:
             for label in labels
             if fold(label) not in text and other.get(fold(label), "\0") not in text
         ]
-        # Where none stands there, the field holds texts and no labels.
+        # If none stands there, the field holds texts and no labels.
         if lacking and len(labels) <= _MANY and (len(lacking) < len(labels) or len(labels) < SHOWN):
             yield Fault(
                 place=Place(file=_sop_file(subject), column=field.name),
@@ -106,7 +106,7 @@ def _named_beside(subject: Subject, labels: Sequence[str]) -> Iterator[tuple[str
     for number, line in enumerate(subject.domain.sop.splitlines(), 1):
         named = [one or other for one, other in _QUOTED.findall(line)]
         folded = {fold(one) for one in named}
-        # Only where the procedure lists its answers, all but one of them at least.
+        # Only if the procedure lists its answers, all but one of them at least.
         if len(known) < SHOWN - 2 or len(folded & known) < len(known) - 1:
             continue
         others = [fold(one) for one in _other_names(subject)]

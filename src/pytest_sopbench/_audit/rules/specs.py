@@ -54,7 +54,7 @@ def _takes(spec: ToolSpec, name: str, cell: JsonValue) -> bool:
 
 
 def _column_of(subject: Subject, spec: ToolSpec, name: str) -> str:
-    """The column of a row with which a call would be made; empty where there is none."""
+    """The column of a row with which a call would be made; empty if there is none."""
     if not subject.tasks:
         return ""
     first, lookup = subject.tasks[0], subject.domain.lookups.get(spec.name)

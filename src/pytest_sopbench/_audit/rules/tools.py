@@ -47,7 +47,7 @@ def _code_fails(subject: Subject) -> Iterator[Fault]:
 
 
 def _remedy(detail: str, otherwise: str) -> str:
-    """Say how what the code imports is installed, where that is what it lacks."""
+    """Say how what the code imports is installed, if that is what it lacks."""
     lacking = _LACKING.search(detail)
     if lacking is None:
         return otherwise
@@ -94,7 +94,7 @@ def _hollow(source: str) -> Iterator[tuple[str, int, bool]]:
         return
     functions = [one for one in every if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
     hollow = {one.name: one.lineno for one in functions if all(map(_does_nothing, one.body))}
-    # A method of a base class may be empty, where another of the same name is not.
+    # A method of a base class may be empty, if another of the same name is not.
     full = {one.name for one in functions if not all(map(_does_nothing, one.body))}
     # What is called for its own sake, such as a hook of a log, may do nothing.
     calls = [one.value for one in every if isinstance(one, ast.Expr)]

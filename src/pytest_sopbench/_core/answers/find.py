@@ -60,7 +60,7 @@ def find_answer(returned: Returned, fields: tuple[OutputField, ...], sop: str = 
     short: list[Answer] = []
     against = ""
     is_mapping = returned.kind is ReturnedKind.MAPPING
-    # A mapping is the answer, but where it wraps a text, that text is.
+    # A mapping is the answer, but if it wraps a text, that text is.
     order = (
         (ReturnedKind.MAPPING, ReturnedKind.TEXT)
         if is_mapping
@@ -258,7 +258,7 @@ _WORDS_LIMIT: Final = 300
 def read_returned(value: object) -> Returned:
     """Unwrap every supported shape; never raises, whatever the value does.
 
-    A mapping, a model, a dataclass or a named tuple is an answer by fields, and where it also
+    A mapping, a model, a dataclass or a named tuple is an answer by fields, and if it also
     holds messages, `text` is what the assistant said last. Of a text, text blocks, or an object
     that wraps its output, the text is searched; `mapping` then holds the wrapper, since an
     output field may be called like a part of it.
@@ -349,7 +349,7 @@ def _mapping(
         text = _spoken(copied.get("messages"))
     tells = wraps or "messages" in copied
     if not tells:
-        # The judge asks no more of it where an output field is called so.
+        # The judge asks no more of it if an output field is called so.
         failure = failure or _failure(copied.get("success"), copied.get("error"))
     merged = Returned(
         kind=ReturnedKind.TEXT if text and wraps else ReturnedKind.MAPPING,

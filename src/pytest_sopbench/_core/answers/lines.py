@@ -97,7 +97,7 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """What a line says of a name; the field is `None` where it is the name of something else."""
+    """What a line says of a name; the field is `None` if it is the name of something else."""
 
     name: str
     field: OutputField | None
@@ -154,7 +154,7 @@ def find_runs(text: str, names: FieldNames, required: Sequence[OutputField]) -> 
 
 
 def _first_line(lines: Sequence[str], required: Sequence[OutputField]) -> int | None:
-    """Return where Markdown has to be read from, or `None` where no line can name every field.
+    """Return where Markdown has to be read from, or `None` if no line can name every field.
 
     What stands before a line that is in no run, but may lead one in, cannot change what follows.
     """
@@ -181,7 +181,7 @@ def _first_line(lines: Sequence[str], required: Sequence[OutputField]) -> int | 
 
 @lru_cache(maxsize=1)
 def _markdown() -> Any:
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - only where a text must be read so
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - only if a text must be read so
 
     return MarkdownIt("commonmark").enable("table")
 
@@ -326,7 +326,7 @@ class _Runs:
         return _Pair(name, field, read, row, reading)
 
     def _pairs(self, line: _Line) -> list[_Pair] | None:
-        """Return what a line says, or `None` where it is no pair; its value may be empty."""
+        """Return what a line says, or `None` if it is no pair; its value may be empty."""
         if line.kind == "stop":
             return None
         if "|" in line.text:

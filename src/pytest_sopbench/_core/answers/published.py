@@ -202,7 +202,7 @@ NOT_FOUND: Final = "not found"
 def published(rules: JudgingRules, returned: Returned, ours: Answer) -> Answer:
     """Return the answer as the published scorer finds it.
 
-    That scorer reads texts alone, so of a mapping the fields are taken as they are. Where both
+    That scorer reads texts alone, so of a mapping the fields are taken as they are. If both
     find the same, the answer is ours, which tells where it stood.
     """
     if not returned.text or (returned.kind is ReturnedKind.MAPPING and _is_mapping(ours)):

@@ -193,7 +193,7 @@ class Reader:
     def _run_before(self, runs: Iterable[Candidate], later: Candidate) -> str:
         """Return the last of these runs if it gives other values, and nothing corrects them."""
         for run in runs:
-            # Two wordings may mean the same; where every field takes any words, they are compared.
+            # Two wordings may mean the same; if every field takes any words, they are compared.
             exact = [
                 it
                 for it in self.required

@@ -53,7 +53,7 @@ class Reading(Enum):
 def plain_value(field: OutputField, words: str) -> tuple[str, Reading]:
     """Read words as a value: a known label, or what the field's type asks for.
 
-    A full stop and ticks beside it are left out. Where the field takes any words, any are a value.
+    A full stop and ticks beside it are left out. If the field takes any words, any are a value.
     """
     bare = bare_value(words)
     if field.type is FieldType.LIST and fold(bare) not in labels_of(field):
@@ -85,7 +85,7 @@ def _plain_list(bare: str) -> tuple[str, Reading]:
         items = value[1:-1]
         is_whole = value.endswith("]") and not re.search(r"[\[\]\"'<>]| of |\.\.", items)
         return items, Reading.ANY_WORDS if is_whole and items.strip() else Reading.NONE
-    # Where an item was struck out, nothing is left of it.
+    # If an item was struck out, nothing is left of it.
     items = _ITEM.sub(", ", bare) if _ITEM.match(bare) else bare
     items = ", ".join(item.strip() for item in items.split(",") if item.strip())
     is_told = items and not _ASIDE.search(items) and not _OPEN_LIST.search(items)
@@ -107,7 +107,7 @@ def is_placeholder(field: OutputField | None, value: JsonValue) -> bool:
 
 
 def settled(field: OutputField, value: JsonValue) -> JsonValue:
-    """Return a value without the full stop after it, where only so it is one of the field's.
+    """Return a value without the full stop after it, if only so it is one of the field's.
 
     A number is written plainly, if what stands in it or beside it can mean nothing else.
     """

@@ -79,7 +79,7 @@ def _parts(text: str) -> tuple[str | int, ...]:
 
 
 def _kind(parts: tuple[str | int, ...]) -> str:
-    """Return the letters before the first number, where there is a number right after them."""
+    """Return the letters before the first number, if there is a number right after them."""
     first, second = (*parts, "", "")[:2]
     return first if isinstance(first, str) and isinstance(second, int) else ""
 
@@ -144,7 +144,7 @@ def symptom(role: Role | None, expected: JsonValue, actual: JsonValue) -> str:
 
 
 def lost_or_extra(role: Role | None, *, missing: bool) -> str:
-    """Return the reason where a whole value is missing, or should be absent."""
+    """Return the reason if a whole value is missing, or should be absent."""
     if role is Role.ROUTE:
         return MISSED if missing else INVENTED
     return MISSING if missing else NOT_ASKED
@@ -276,7 +276,7 @@ def unpaired(
         expected: the one spelling of each item.
         actual: the same of the other list.
         equal: compares two items of different spellings, by their positions.
-        all_or_none: whether the pairs count only where every item has a partner; else the search
+        all_or_none: whether the pairs count only if every item has a partner; else the search
             ends with the first item that has none.
     """
     pairs = _alike(expected, actual)
@@ -468,7 +468,7 @@ class _Spelled:
     beyond: Mapping[str, str]
 
     def may_be(self, actual: _Spelled) -> bool:
-        """Whether a comparison may find the other one equal; where not, it never does."""
+        """Whether a comparison may find the other one equal; if not, it never does."""
         return self.declared == actual.declared and self.beyond.items() <= actual.beyond.items()
 
 

@@ -110,7 +110,7 @@ def _compare(
 def _same(expected: JsonValue, actual: JsonValue) -> bool:
     if isinstance(expected, str) and isinstance(actual, str):
         return _spelled(expected) == _spelled(actual)
-    # As Python has it: true is 1 where the schema allows both.
+    # As Python has it: true is 1 if the schema allows both.
     return expected == actual
 
 

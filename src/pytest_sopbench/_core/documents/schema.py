@@ -125,7 +125,7 @@ class PathPatterns:
 
 # Which keys a schema declares for an object, place by place.
 #
-# Where several subschemas may apply, what one of them declares is declared: the schema itself
+# If several subschemas may apply, what one of them declares is declared: the schema itself
 # decides what is allowed, and this only tells a key that it knows from one that it merely lets
 # pass.
 
@@ -251,7 +251,7 @@ def _fits(pattern: str, key: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _matcher(pattern: str) -> Any:
-    """Return what matches a pattern as the validator does, which gives up where one explodes."""
+    """Return what matches a pattern as the validator does, which gives up if one explodes."""
     # Heavy, and there is a validator wherever a document is compared by a schema with patterns.
     engine: Any = import_module("jsonschema_rs")
     return engine.validator_for({"pattern": pattern})
@@ -287,7 +287,7 @@ class Violation:
         keyword: the keyword of the schema that is broken.
         demand: what the keyword asks for, as JSON, cut.
         value: what stands there, as JSON, cut; or which name is missing or too many.
-        about: the same path, but that of the key which is missing, where one is.
+        about: the same path, but that of the key which is missing, if one is.
     """
 
     path: Path
@@ -399,7 +399,7 @@ def _cut(text: str) -> str:
 
 
 class Role(StrEnum):
-    """What a value of a document is, which words the reason where it differs."""
+    """What a value of a document is, which words the reason if it differs."""
 
     ROUTE = "route"
     NUMBER = "number"

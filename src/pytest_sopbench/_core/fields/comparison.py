@@ -67,7 +67,7 @@ def compare(
 ) -> Mismatch | None:
     """Return why the actual value is not the expected one, or `None` if it is.
 
-    Symmetric and reflexive, but where the field asks only for a value to be present. The reason
+    Symmetric and reflexive, unless the field asks only for a value to be present. The reason
     of a private field never tells anything of its value.
     """
     if field.compare is Compare.IGNORE:
@@ -93,7 +93,7 @@ def compare(
 
 
 def number_kind(mismatch: Mismatch) -> str:
-    """Return in what way a number is wrong, or nothing where no number was asked for.
+    """Return in what way a number is wrong, or nothing if no number was asked for.
 
     A saved session has no types, so the reason tells, whose words are these.
     """
@@ -220,7 +220,7 @@ class Match:
         why: what is wrong with it, in a few words; they stand in the report.
         score: how good it is, from 0 to 1. It is kept and compared with the baseline, and decides
             nothing.
-        quote: the passage of the value that decides. Where it stands nowhere in the value, the
+        quote: the passage of the value that decides. If it stands nowhere in the value, the
             comparison is not believed, and the run is not judged.
     """
 
@@ -269,7 +269,7 @@ def folded(text: str) -> str:
 def read_match(field: OutputField, place: int, said: object, actual: JsonValue) -> Compared:
     """Read what a comparer returned; what says neither yes nor no is not judged.
 
-    A number alone holds where it is at least the `at_least` of its field. A private field keeps
+    A number alone holds if it is at least the `at_least` of its field. A private field keeps
     nothing that may tell its value. What is read may run code of its own, and raise.
     """
     # By its type, since a value may say that it is of another class.

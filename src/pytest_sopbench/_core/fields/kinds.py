@@ -287,7 +287,7 @@ def _goes_on(text: str, beside: int, beyond: int, edge: str) -> bool:
 # The comparisons that are declared without code, by their words.
 
 Kind = Callable[[OutputField, JsonValue, JsonValue], str]
-"""Says why an actual value is not the expected one, and nothing where it is."""
+"""Says why an actual value is not the expected one, and nothing if it is."""
 
 KINDS: Final[Mapping[Compare, Kind]] = {
     Compare.MATCHES: matches,
@@ -297,7 +297,7 @@ KINDS: Final[Mapping[Compare, Kind]] = {
 }
 
 
-# The value of an output field as a test wants it: typed, where the data has text.
+# The value of an output field as a test wants it: typed, while the data has text.
 
 _WORDS: Final = frozenset({FieldType.ENUM, FieldType.TEXT})
 

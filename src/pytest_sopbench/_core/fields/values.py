@@ -56,7 +56,7 @@ def says_a_day(format_: str) -> bool:
     return read.date() == _SAMPLE.date()
 
 
-# Read days that are written in words or in numbers, where they can be no other day.
+# Read days that are written in words or in numbers, if they can be no other day.
 
 _MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
@@ -124,7 +124,7 @@ def _read(text: str, format_: str) -> float | None:
         return None
 
 
-# Read numbers with their unit and with marks between thousands, where a field declares them.
+# Read numbers with their unit and with marks between thousands, if a field declares them.
 
 _APOSTROPHES: Final = str.maketrans({"\u2019": "'"})
 
@@ -132,7 +132,7 @@ _APOSTROPHES: Final = str.maketrans({"\u2019": "'"})
 def read_spelled_number(
     value: JsonValue, units: Sequence[str], grouping: str, decimal: str
 ) -> Decimal | None:
-    """Read a number by value: `1.234,50 EUR` is 1234.5 where these are its unit and marks.
+    """Read a number by value: `1.234,50 EUR` is 1234.5 if these are its unit and marks.
 
     Args:
         value: what was written; a JSON number is what it is.
@@ -215,7 +215,7 @@ def equal_values(field: OutputField, one: JsonValue, other: JsonValue) -> bool:
 
 
 def readings(field: OutputField, value: JsonValue) -> tuple[Key, ...]:
-    """Return the keys of a value, which are two where its spelling leaves something open.
+    """Return the keys of a value, which are two if its spelling leaves something open.
 
     JSON has one number for `7` and `7.0`. A text with commas does not say whether `1.0` in it is
     a number or a text.
@@ -366,7 +366,7 @@ def _together(items: Sequence[JsonValue], *, ordered: bool) -> Hashable:
 def item_key(item: JsonValue, *, ordered: bool) -> Key:
     """Read an item of a list, which has no declared type.
 
-    A text is a number only where it is spelled as the number is: `"1"` is `1`, but `"1.0"`,
+    A text is a number only if it is spelled as the number is: `"1"` is `1`, but `"1.0"`,
     `"1.10"` and `"1E5"` are the names of something.
     """
     if is_empty(item):
@@ -416,7 +416,7 @@ _MOST_BRACKETS: Final = 200
 
 
 def same_container(field: OutputField, one: JsonValue, other: JsonValue) -> bool:
-    """Whether two values are the same list or object, or both no list where one is asked for.
+    """Whether two values are the same list or object, or both no list if one is asked for.
 
     In a list field an empty list and an explicit empty say the same. In a field of words a cell
     such as `{"bay": 3}` is an object: how it is spaced and in what order does not count.
@@ -516,7 +516,7 @@ def infer_field(name: str, cells: Sequence[JsonValue]) -> OutputField:
     """Infer the type of an output field, and the labels of an enum or boolean one, sorted.
 
     The first of boolean, integer, number, date and list that every cell can be read as; else an
-    enum, where there are at most 20 distinct strings and 5 rows for each; else text. Empty cells
+    enum, if there are at most 20 distinct strings and 5 rows for each; else text. Empty cells
     say nothing of the type.
     """
     full = [cell for cell in cells if not is_empty(cell)]

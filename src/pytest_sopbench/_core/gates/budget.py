@@ -58,7 +58,7 @@ def _once(known: float | None, amount: float, msg: str) -> float:
 class Spending:
     """What a session has cost so far.
 
-    `usd` is what its runs have cost, `judge_usd` what a model has that judges them, `None` where
+    `usd` is what its runs have cost, `judge_usd` what a model has that judges them, `None` if
     nobody knows. `runs` counts those that told a cost, `unpriced` those that did not. `telling` are
     the agents that told any.
     """
@@ -73,7 +73,7 @@ class Spending:
     def add(self, outcome: Outcome, cost_usd: float | None, agent: str = "") -> None:
         """Count one run that was started.
 
-        A run that returned and reported no cost, while none of its agent before it has told one,
+        A run that returned and reported no cost, while no earlier one of its agent reported any,
         shows that the agent tells none at all: `unpriced_first` then. What was cut short may not
         have
         come to telling its cost.

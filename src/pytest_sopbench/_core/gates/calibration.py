@@ -121,7 +121,7 @@ FIELDS = "fields"
 class JudgedField:
     """How far the judge of one output field agrees with people.
 
-    `agreement` and `kappa` are unknown where there are no labels; `doubt` says why no gate may
+    `agreement` and `kappa` are unknown if there are no labels; `doubt` says why no gate may
     rest on the judge, or is empty.
     """
 

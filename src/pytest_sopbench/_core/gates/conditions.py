@@ -37,7 +37,7 @@ COMPARISON_GATES: Final = (LOST, DROP, P)
 
 # Where a gate is checked: on which groups of runs, and on which of them together.
 #
-# Groups are called as in a summary: `DOMAIN`, or `DOMAIN (AGENT)` where the domain had several
+# Groups are called as in a summary: `DOMAIN`, or `DOMAIN (AGENT)` if the domain had several
 # agents. The runs of two agents are never counted together: one rate of both says nothing of
 # either, and a good agent would hide a bad one.
 
@@ -64,7 +64,7 @@ def places_of(
 ) -> Sequence[tuple[str, Sequence[str]]]:
     """Return each place where a gate is checked, and the groups that stand there together.
 
-    Without a domain that is every group, and all domains of each agent. Where there is no such
+    Without a domain that is every group, and all domains of each agent. If there is no such
     group the gate is checked on nothing, and never left out.
     """
     of = {one: agents.get(one) or agent_of(one) for one in groups}
@@ -96,7 +96,7 @@ def pooled_title(agent: str, *, several: bool) -> str:
 
 def is_of(name: str, domain: str) -> bool:
     """Tell whether a group of runs is of a domain."""
-    # Where several agents ran on a domain, each has a summary of its own, `DOMAIN (AGENT)`.
+    # If several agents ran on a domain, each has a summary of its own, `DOMAIN (AGENT)`.
     return name == domain or name.startswith(f"{domain} (")
 
 
@@ -128,7 +128,7 @@ def is_field_gate(name: str) -> bool:
 def gates_in(
     name: str, groups: Collection[str], summaries: Mapping[str, Summary], *, by_domain: bool
 ) -> Sequence[str]:
-    """Return the gates that one stands for in some groups of runs; none where it is not meant.
+    """Return the gates that one stands for in some groups of runs; none if it is not meant.
 
     Of all domains together nothing is checked: fields of the same name are others there. A gate
     without a domain is asked of those domains that have the field; one that nobody has is asked
@@ -202,7 +202,7 @@ class GateVerdict:
 
     `value` is what it got as a number: a share from 0 to 1, a count, or what a metric has as its
     unit; `None` if there is none.
-    `part` says of how many tasks a comparison speaks, where these are not all.
+    `part` says of how many tasks a comparison speaks, if these are not all.
     """
 
     asked: str
@@ -266,7 +266,7 @@ class GateBlockers:
         """Say of which runs too many were unavailable for a rate, or nothing."""
         pooled = self._pooled(where)
         for name, one in self.summaries.items():
-            # A comparison may tell agents apart where the session has one, and the other way round.
+            # A comparison may tell agents apart if the session has one, and the other way round.
             asked = name in pooled or is_of(name, where) or is_of(where, name)
             if asked and one.unmeasured:
                 why = _too_many(one)
@@ -290,7 +290,7 @@ def bounded(
 ) -> Mapping[str, Summary]:
     """Return summaries that tolerate as many unavailable runs as the gates of the session say.
 
-    Of several bounds on `unavailable` the strictest counts; where there is none, the usual one.
+    Of several bounds on `unavailable` the strictest counts; if there is none, the usual one.
     """
     found: dict[str, list[float]] = {name: [] for name in summaries}
     for spec in specs:
@@ -314,8 +314,8 @@ def blockers_of(
     Args:
         specs: the gates of the session.
         summaries: of the runs that the gates are checked on, by domain.
-        whole: of all runs that were planned, where gates leave some of them out.
-        agents: of each group, where its name does not tell.
+        whole: of all runs that were planned, if gates leave some of them out.
+        agents: of each group, if its name does not tell.
     """
     every = (summaries if whole is None else whole).values()
     return GateBlockers(
@@ -444,14 +444,14 @@ def evaluate_comparison(
 ) -> tuple[GateVerdict, ...]:
     """Check every gate on the groups that it is meant for, and of all tasks of each agent.
 
-    A gate `p` holds where no task fell. Where one did, and fewer tasks changed than p can tell from
+    A gate `p` holds if no task fell. If one did, and fewer tasks changed than p can tell from
     chance, it is inconclusive: the fall may be real.
 
     Args:
         specs: gates on a comparison and no others.
         comparison: `None` if there is no baseline; then every gate is inconclusive.
         doubts: of the current session; else those of the runs that were compared.
-        agents: of each group, where its name does not tell.
+        agents: of each group, if its name does not tell.
 
     Raises:
         KeyError: a gate is none of `COMPARISON_GATES`.
@@ -555,7 +555,7 @@ def _doubt(comparison: GroupComparison, spec: GateSpec) -> str:
 
 
 def _too_few(comparison: GroupComparison, bound: float) -> str:
-    """Say that a loss cannot be told from chance, whatever it is, where anything was lost."""
+    """Say that a loss cannot be told from chance, whatever it is, if anything was lost."""
     needed, changed = needed_for(bound), comparison.discordant
     if not comparison.worse or changed >= needed:
         return ""
@@ -602,7 +602,7 @@ _FOUND: Final = {LOST: _lost, DROP: _drop, P: _p}
 # Which gates nothing can be measured for, as the domains say before anything is run.
 
 _NAMED: Final = 12
-"""Fields that are named where another one is asked for."""
+"""Fields that are named when another one is asked for."""
 
 
 def why_unmeasurable(gate: GateSpec, domains: Sequence[Domain], *, contract: bool = True) -> str:
@@ -752,7 +752,7 @@ def unasked_verdicts(
     Args:
         specs: the gates that are checked.
         summaries: of the runs that gates are checked on, by domain.
-        agents: of each group, where its name does not tell.
+        agents: of each group, if its name does not tell.
     """
     of_all = [replace(spec, agent="") for spec in specs]
     missed = _missed(of_all, summaries, agents)

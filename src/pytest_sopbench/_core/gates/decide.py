@@ -43,7 +43,7 @@ _SHOWN = 3
 def contract_verdicts(
     records: Iterable[RunRecord], forgiven: Forgiven = NOTHING_FORGIVEN, *, enforce: bool = False
 ) -> tuple[GateVerdict, ...]:
-    """Return a verdict that does not hold where a run broke a rule; no gate forgives that.
+    """Return a verdict that does not hold if a run broke a rule; no gate forgives that.
 
     Args:
         records: the runs.
@@ -63,7 +63,7 @@ def contract_verdicts(
 
 
 def failure_verdicts(failures: int | None) -> tuple[GateVerdict, ...]:
-    """Return a verdict that does not hold where tests failed that no gate forgives.
+    """Return a verdict that does not hold if tests failed that no gate forgives.
 
     Args:
         failures: how many; `None` if the session was cut short, so that others might have.
@@ -79,9 +79,9 @@ def failure_verdicts(failures: int | None) -> tuple[GateVerdict, ...]:
 
 
 def quarantine_verdicts(report: PolicyReport) -> tuple[GateVerdict, ...]:
-    """Return a verdict that does not hold where a task that must pass did not, or an entry expired.
+    """Return a verdict that does not hold if a task that must pass did not, or an entry expired.
 
-    Where a task that must pass was unavailable or never started, or rests on a model judge that
+    If a task that must pass was unavailable or never started, or rests on a model judge that
     must not decide, it is inconclusive.
     """
     broken, unsure = "tasks that must pass and did not <= 0", "tasks that must pass, unknown <= 0"
@@ -112,12 +112,12 @@ class SessionFacts:
     """What decides on a session, whoever has found it out.
 
     `summaries` are of all planned runs, by domain; `asked` are of those that gates are checked on,
-    by what these ask of, where what is `forgiven` leaves some out. `agents` are those of the
+    by what these ask of, if what is `forgiven` leaves some out. `agents` are those of the
     groups. `records` are the runs, or those of them that broke a rule. `enforces`
-    holds where every rule must hold. `is_baseline` holds where this session is the baseline from
+    holds if every rule must hold. `is_baseline` holds if this session is the baseline from
     now on, so that there is nothing to compare it with. `failures` counts the tests that failed and
     that no gate forgives; `None` is unknown. `not_evaluated` says what took selected tasks away.
-    `doubt` says why the file of the session proves nothing. `is_ended` holds where the session came
+    `doubt` says why the file of the session proves nothing. `is_ended` holds if the session came
     to its end. `doubtful` are the model judges on which no gate may rest, and `drafts` the domains
     whose labels nobody has reviewed.
     """
@@ -181,7 +181,7 @@ def decide(facts: SessionFacts) -> Decision:
     """Decide on a session.
 
     If selected tasks were taken away no gate is checked. If the file is in doubt every gate is
-    inconclusive, and none holds where the session has no end.
+    inconclusive, and none holds if the session has no end.
     """
     return Decision(
         gates=() if facts.not_evaluated else _gate_verdicts(facts),
@@ -198,7 +198,7 @@ def refused_as_baseline(facts: SessionFacts) -> str:
     """Say why a session may not become the baseline that is missing, or nothing.
 
     Gates on a comparison are not checked: there is nothing yet to compare with. Misses that no gate
-    bounds fail the session, and yet it may be the baseline, as where there is no gate at all.
+    bounds fail the session, and yet it may be the baseline, as when there is no gate at all.
     """
     asked = _asked_verdicts(replace(facts, is_baseline=True))
     if any(verdict.state is not GateState.HOLDS for verdict in asked):
@@ -249,7 +249,7 @@ def _asked_verdicts(facts: SessionFacts) -> tuple[GateVerdict, ...]:
 
 
 def _doubted(facts: SessionFacts, gate: GateSpec, verdict: GateVerdict) -> GateVerdict:
-    """Return a verdict as inconclusive where the file, or a judge, is no ground for it."""
+    """Return a verdict as inconclusive if the file, or a judge, is no ground for it."""
     why = ""
     if verdict.state is not GateState.INCONCLUSIVE:
         why = facts.doubt or uncalibrated(gate.name, verdict.where, facts.doubtful)
@@ -265,7 +265,7 @@ def _doubted(facts: SessionFacts, gate: GateSpec, verdict: GateVerdict) -> GateV
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFacts:
-    """What its domain says of the task of a run; everything is masked, and empty where unknown.
+    """What its domain says of the task of a run; everything is masked, and empty if unknown.
 
     Attributes:
         inputs: what the agent was given, without private columns.
@@ -322,7 +322,7 @@ class SessionPage:
     `records` are all runs that were planned, `summaries` what they came to by domain. `gates` are
     empty where none was asked; `not_evaluated` says why, where one was set. `remarks` are lines
     that must not go unsaid, `facts` what a reader may need to find the session again, by name.
-    `comparison` is `None` if there is no baseline, and `leaderboard` where there is one agent.
+    `comparison` is `None` if there is no baseline, and `leaderboard` if there is one agent.
     `judge` is what came
     of the model judge, `None` if there is none. `failures` counts the tests that failed and
     that no gate forgives. `forgiven` is what gates and the comparison leave out. `sources`

@@ -30,7 +30,7 @@ from .calibration import NO_DOUBT, Doubtful, in_doubt
 class TaskPolicy:
     """What is said of one task: that it must pass, or why it may fail, and until when.
 
-    `may_fail` is the reason, empty where the answer must not be wrong. `may_break` are the ids of
+    `may_fail` is the reason, empty if the answer must not be wrong. `may_break` are the ids of
     rules that its runs may break. With either there is an `until`, the last day on which that is
     forgiven. `issue` says where that is being worked on, or is empty.
     """
@@ -145,7 +145,7 @@ class TaskEntries:
 
 
 NO_ENTRIES: Final = TaskEntries()
-"""Says nothing of any task, as where a project has no tasks file."""
+"""Says nothing of any task, as when a project has no tasks file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +156,7 @@ class RunsOfEntry:
     runs: int
     correct: int
     first: RunRecord | None = None
-    """The first run that is not correct, where there is one."""
+    """The first run that is not correct, if there is one."""
     doubt: str = ""
     """Why a model judge that decided on it must not, or nothing."""
     broken: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -248,7 +248,7 @@ def _of_mandatory(
 
 
 def judged_in_doubt(run: RunRecord, doubts: Mapping[str, str]) -> str:
-    """Say which judge decided on a run and must not, or nothing where it is known without one.
+    """Say which judge decided on a run and must not, or nothing if it is known without one.
 
     A run that another field, or its state, makes wrong is wrong whatever the judge says.
     """

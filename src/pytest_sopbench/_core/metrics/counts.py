@@ -15,7 +15,7 @@ from pytest_sopbench._core.documents.reading import wrong_paths
 from pytest_sopbench._core.records.record import DocumentRecord, RunRecord
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
-# Which label was given where which was expected, and whether answers collapse onto a few.
+# Which label was given when which was expected, and whether answers collapse onto a few.
 
 EXCESS = 0.15
 """How far an answer's share of the answers may exceed its share of the labels."""
@@ -164,7 +164,7 @@ class RunCounts(Counts):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
-    """A sum over the runs that told it, and how many these were; unknown is not 0."""
+    """A sum over the runs that reported it, and how many these were; unknown is not 0."""
 
     total: float = 0
     known: int = 0
@@ -456,7 +456,7 @@ def documents_from_json(data: Mapping[str, Any]) -> DocumentCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldCounts(Counts):
-    """The planned runs that were asked for something, and where it was right."""
+    """The planned runs that were asked for a field, and those in which it was right."""
 
     runs: int = 0
     right: int = 0
@@ -541,7 +541,7 @@ class Measured:
         total: the sum, over the runs of which something is known.
         known: how many these are.
         runs: the planned runs that it is asked of; one that left no trace is among them.
-        fault: why nothing is known, where the metric failed; empty if it did not.
+        fault: why nothing is known, if the metric failed; empty if it did not.
     """
 
     total: float = 0

@@ -51,13 +51,13 @@ class Metric:
     Its value is the mean of `of` over the planned runs to which it applies. A run that left no
     trace (`duration_s` is `None`) has nothing to be measured, and `of` is not called with it. While
     there is such a run a gate on the metric is inconclusive, and no comparison tells its change.
-    The same holds where `of` raises, or returns anything but a number.
+    The same holds if `of` raises, or returns anything but a number.
 
     Attributes:
         name: in JSON, in a saved session and in comparisons: small letters, digits and `_`. An
             entry point has the same name.
         label: in words, as a gate and the summary say it.
-        of: what it says of a run: `True` or `False`, or a finite number, from 0 to 1 where there
+        of: what it says of a run: `True` or `False`, or a finite number, from 0 to 1 if there
             is no `unit`. Called in any order, also again for the same run, and with runs of saved
             sessions.
         unit: of its value, such as `calls`; empty for a share, which is printed in per cent.
@@ -66,8 +66,8 @@ class Metric:
         gate: the name by which `--sop-gate` asks for it; empty if it does not.
         applies: whether it is asked of a run at all; without it of every planned run.
         judged: whether it depends on which answers are right, so that a gate on it needs a
-            calibrated judge where a model judges.
-        nothing: why there is nothing to divide, where there is nothing.
+            calibrated judge if a model judges.
+        nothing: why there is nothing to divide, if there is nothing.
         heading: the word over a column of pages, and of comparisons; without it no table has one.
         column: the column of a DataFrame and of CSV that tells it of each run; empty for none.
         counts: what is divided by what, for the metrics of the plugin that no single run tells;
@@ -75,11 +75,11 @@ class Metric:
         somewhere: what must hold of some run of a session, for the metrics of the plugin that
             count every run and mean nothing without such a one.
         table: whether the page has a column of it, and not only the line of means.
-        optional: whether it is left out of the line of means where no domain has it.
+        optional: whether it is left out of the line of means if no domain has it.
         of_outcomes: whether a gate on it needs nothing but how runs ended.
-        of_trials: whether it means something only where tasks are run several times.
+        of_trials: whether it means something only if tasks are run several times.
         needs: what a domain must have for it to be measured.
-        parts: into how many parts a run is counted, where it may be worth a part of one.
+        parts: into how many parts a run is counted, if it may be worth a part of one.
         about: what it tells of a run. What may fail is left out accordingly.
         unknown: why its value is unknown, for the metrics of the plugin of what a run may not tell.
         is_mean: whether it is a mean over runs, and not one value of all of them.

@@ -61,7 +61,7 @@ USAGE_NAMES = COUNTS
 """What a run may have consumed: the fields of `Usage` that add up."""
 
 UNAVAILABLE_SHARE: Final = 0.05
-"""The share of unavailable runs above which no rate is told, unless a gate sets another."""
+"""The share of unavailable runs above which no rate is printed, unless a gate sets another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,20 +70,20 @@ class Summary:
 
     `tasks` counts tasks, `runs` planned runs: tasks x trials. `by_expected` groups them by the
     expected answer, all fields jointly; `by_class` by the fields of few values alone, and is empty
-    where there are no others. `answers` holds, for fields of few values, the label
-    given where which was expected, in completed runs; `wrong_pairs` the same for what the judge
+    if there are no others. `answers` counts, for fields of few values, which label was given when
+    which was expected, in completed runs; `wrong_pairs` the same for what the judge
     called a mismatch, wherever both values are short; `mismatched` counts mismatches by field.
     `wrong_states` are the runs whose end state is wrong, whatever they answered.
-    `by_field` counts where each field is right, `by_number` the right fields of runs by how many
-    fields these were asked for.
+    `by_field` counts how often each field is right, `by_number` the right fields of runs by how
+    many fields these were asked for.
     `durations` are in seconds, sorted, of the runs that left a trace; `without_calls` are those
     of them that called no tool. `rules` count rule by rule, `contract` run by run, `grounded`,
     `unneeded`, `unmade` and `documents` as their own words say. `measured` are the metrics that are
     counted run by run, by their names. `trials_by` maps (trials, correct) to tasks, and is empty
-    where each task has one trial. Two summaries add where they have no task in
+    if each task has one trial. Two summaries add if they have no task in
     common. A rate is `None` if there is nothing to divide.
 
-    `tolerated` is the share of runs that may be unavailable. Where more of them are, nobody can
+    `tolerated` is the share of runs that may be unavailable. If more of them are, nobody can
     tell what the agent would have done, so the summary is `unmeasured` and every rate is `None`.
     """
 
@@ -131,7 +131,7 @@ class Summary:
         return None if self.unmeasured else ratio(part, whole)
 
     def interval(self, part: int, whole: int) -> Bounds | None:
-        """Return the 95 % interval of a rate over runs, where there is a rate.
+        """Return the 95 % interval of a rate over runs, if there is a rate.
 
         Trials of a task are not independent, and would make an interval over runs too narrow.
         """
@@ -144,7 +144,7 @@ class Summary:
 
     @property
     def tsr_bounds(self) -> Bounds | None:
-        """The 95 % interval of TSR: over tasks where each has several trials."""
+        """The 95 % interval of TSR: over tasks if each has several trials."""
         return self.trial_bounds.tsr if self.trials_by else self.interval(self.correct, self.runs)
 
     @property
@@ -211,7 +211,7 @@ class Summary:
     def cost_per_correct(self) -> float | None:
         """Dollars of all runs / correct runs.
 
-        `None` if none is correct, or where a cost is missing that a run must have had: fewer
+        `None` if none is correct, or if a cost is missing that a run must have had: fewer
         are known than runs returned.
         """
         cost = self.usage.get("cost_usd")
@@ -348,9 +348,9 @@ def _sum_of_pairs(a: FieldPairs, b: FieldPairs) -> dict[str, Mapping[tuple[str, 
 
 
 def _tolerated(a: Summary, b: Summary) -> float:
-    """Return what the sum tolerates: nothing where one of its parts is unmeasured.
+    """Return what the sum tolerates: nothing if one of its parts is unmeasured.
 
-    A gate on all domains is inconclusive where one domain is, and so is their rate. Many runs
+    A gate on all domains is inconclusive if one domain is, and so is their rate. Many runs
     elsewhere must not make up for a domain of which nobody knows anything.
     """
     if not (a.runs and b.runs):

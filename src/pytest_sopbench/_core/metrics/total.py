@@ -38,13 +38,13 @@ class Total:
     """Several domains together.
 
     `means` are over the domains that have the rate at all; a rate that no domain has is `None`, and
-    so is every rate where too many runs of one domain were unavailable: no domain is left out.
+    so is every rate if too many runs of one domain were unavailable: no domain is left out.
     The rate of a domain on which several agents ran is the mean of theirs.
     `pooled` adds the counts of all domains, without labels and rules, which mean nothing across
     domains.
     `most_frequent` are the runs that always giving each domain's most frequent answer would
     have right, or `None` if one domain cannot tell. `classes` are the totals of the domains of
-    each class, where domains have one.
+    each class, if domains have one.
     """
 
     domains: int
@@ -109,7 +109,7 @@ def without_labels(summary: Summary) -> Summary:
 
 
 def _is_open(name: str, pooled: Summary) -> bool:
-    """Whether nobody can tell the mean, since a domain has no rate where it should have one."""
+    """Whether nobody can tell the mean, since a domain has no rate though it should have one."""
     fault = name in METRICS and METRICS[name].measured(pooled).fault
     return bool(fault) or (pooled.unmeasured and name != CHANCE)
 
@@ -254,7 +254,7 @@ def classes_to_json(classes: Mapping[str, Total]) -> dict[str, Any]:
 
 
 def totals_to_json(summaries: Mapping[str, Summary]) -> dict[str, Any]:
-    """Return the total; where there are several agents that of each, and none of all of them.
+    """Return the total; if there are several agents that of each, and none of all of them.
 
     Args:
         summaries: of each group, by what it is called.

@@ -120,7 +120,7 @@ class TrialCounts:
     def bounds(self, *, seed: int = 0) -> TrialBounds:
         """Return 95 % intervals of TSR, pass any and pass all by a bootstrap over tasks.
 
-        Where all tasks are alike a bootstrap has no spread and would claim certainty, so Wilson's
+        If all tasks are alike a bootstrap has no spread and would claim certainty, so Wilson's
         interval over the tasks stands in for it.
         """
         found = bootstrap(self.tasks_by, _rates, seed=seed)
@@ -209,7 +209,7 @@ def _refuse_impossible(trials: int, correct: int, k: int) -> None:
         raise ValueError(msg)
 
 
-# Count trials task by task as runs arrive, at next to no cost where a task has only one.
+# Count trials task by task as runs arrive, at next to no cost if a task has only one.
 
 
 class TrialTally:

@@ -75,15 +75,15 @@ class OutputField:
         tolerance: how far a number may be off, in its own unit.
         ordered: whether a list has to have the same order.
         compare: whether the right value, any value or none is asked for, or who says.
-        comparer: what compares it, where that is a function: `module:function`, or the name by
+        comparer: what compares it, if that is a function: `module:function`, or the name by
             which it is registered.
-        rubric: what a model judges it by, where one does.
+        rubric: what a model judges it by, if one does.
         at_least: the score from which on a value is right whose comparer returns a score alone.
         units: the spellings of the unit that may stand beside a number.
         grouping: what may stand between the thousands of a number, and `decimal` before its
             fraction.
         formats: how a date may be written, as `strptime` has it, beside the ISO format.
-        key: the name by which the items of a list are told apart, where they are objects.
+        key: the name by which the items of a list are told apart, if they are objects.
         ignored_paths: places of a document that are not compared.
         ordered_paths: lists in a document whose order counts.
         declared: whether `metadata.json` says the type, or it was inferred from the column.
@@ -137,7 +137,7 @@ class LookupTool:
 
     `key` and `check` name parameters that must equal a column: the one that `columns` has for
     the parameter, or the one of the same name. `returns` names the columns that are served, as
-    an object, or as the value itself where `bare`. `missing` says what happens when all of them
+    an object, or as the value itself if `bare`. `missing` says what happens when all of them
     are empty: `error` is a `ToolError`, `null` serves nulls. A tool with `returns` empty serves
     `result`.
 
@@ -195,7 +195,7 @@ class Task:
         inputs: what the agent is given: input column to value, typed.
         expected: the right answer: output field to value, in the type of the field.
         expected_as_written: the same as it stands in the data file, which is what is judged by;
-            where it is not given, it is `expected`.
+            if it is not given, it is `expected`.
         results: the columns that are neither inputs nor outputs: what tools may serve.
         tables: the task's own records of each table beside the data file, which tools may serve.
         acceptable: further right answers, each of the shape of `expected`.
@@ -268,7 +268,7 @@ class TaskName(NamedTuple):
 
 
 class TaskKey(NamedTuple):
-    """A task as two sessions have it in common; `agent` is empty where each has one agent."""
+    """A task as two sessions have it in common; `agent` is empty if each has one agent."""
 
     domain: str
     task: str
@@ -287,7 +287,7 @@ class GroupKey(NamedTuple):
     def title(self, groups: Collection[GroupKey]) -> str:
         """Return what the group is called among all groups of its session.
 
-        That is the name of its domain, and beside it the agent where several ran on the domain.
+        That is the name of its domain, and beside it the agent if several ran on the domain.
         """
         agents = sum(group.domain == self.domain for group in groups)
         return self.domain if agents == 1 else f"{self.domain} ({self.agent})"
@@ -339,7 +339,7 @@ def labels_of(agents: Collection[str]) -> Mapping[str, str]:
     for some in forms.values():
         for form in some:
             holders[form] = holders.get(form, 0) + 1
-    # Where another agent could be called by each of its forms, an agent keeps its whole name: the
+    # If another agent could be called by each of its forms, an agent keeps its whole name: the
     # other one cannot be called so, since two could be.
     return {
         agent: next((form for form in some if holders[form] == 1), agent)
@@ -348,13 +348,13 @@ def labels_of(agents: Collection[str]) -> Mapping[str, str]:
 
 
 def telling_labels(agents: Collection[str]) -> Mapping[str, str]:
-    """Return a label for each agent where there are several, and nothing where one goes without."""
+    """Return a label for each agent if there are several, and nothing if one goes without."""
     several = {*agents}
     return labels_of(several) if len(several) > 1 else {}
 
 
 def named_agents(text: str, agents: Collection[str]) -> Sequence[str]:
-    """Return the agents that a user may mean: by name, or by label; none where there is no such."""
+    """Return the agents that a user may mean: by name, or by label; none if there is no such."""
     if text in agents:
         return (text,)
     return tuple(agent for agent, label in labels_of(agents).items() if label == text)

@@ -68,7 +68,7 @@ class ToolCall:
     """One call of a tool, as seen at the toolbox.
 
     Attributes:
-        name: the tool that was asked for, also where the domain has none of that name.
+        name: the tool that was asked for, also if the domain has none of that name.
         arguments: what it was given; a mapping, unless the agent passed something else.
         result: what it returned; `None` if it failed.
         error: why it failed, in the words that the agent was given; `None` if it did not.
@@ -108,7 +108,7 @@ class Approval:
         started: seconds from the start of the run.
         calls: how many calls had begun when it was recorded.
         granted: whether it was approved, and not denied.
-        reason: why it was denied, where somebody said so.
+        reason: why it was denied, if somebody said so.
     """
 
     step: str
@@ -121,7 +121,7 @@ class Approval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a run consumed, where the agent told it; `None` is unknown, and never 0.
+    """What a run consumed, if the agent reported it; `None` is unknown, and never 0.
 
     Attributes:
         input_tokens: tokens that models were given, those from and for a cache among them.
@@ -148,7 +148,7 @@ class Usage:
 
 
 UNKNOWN_USAGE = Usage()
-"""The usage of a run that told nothing."""
+"""The usage of a run that reported nothing."""
 
 
 TURN_LIMIT: Final = "pytest_sopbench.errors.TurnLimitError"
@@ -192,7 +192,7 @@ class Returned:
         usage: what it said that the run consumed.
         messages: the messages that it held.
         notes: what could not be kept as it was.
-        found_as: how the answer of a recorded run was found, where the mapping is all that is left
+        found_as: how the answer of a recorded run was found, if the mapping is all that is left
             of what it returned; empty if the agent itself returned the mapping.
     """
 
@@ -235,7 +235,7 @@ class Trace:
         notes: what was changed so that the text could be encoded, and how the run went.
         compared: what others found of the fields that the judge does not compare itself.
         state: what the calls changed in the run's world, in the order in which they did; `None`
-            where that is not known, or there is no world.
+            if that is not known, or there is no world.
     """
 
     ending: Ending
@@ -293,7 +293,7 @@ UNUSED: Final = "its recording was not used:"
 """How the note of a run begins that has a recording, and of which no request was seen."""
 
 EMPTY: Final = "no request is in it"
-"""How that note ends where the recording has nothing to serve."""
+"""How that note ends if the recording has nothing to serve."""
 
 CHANGES: Final = "changes with every run:"
 """How the note of a run begins that sent what no replay can find again; what to do follows."""
@@ -323,7 +323,7 @@ LOOP_LOST: Final = "made again: its event loop was blocked for good by"
 class AnswerForm(StrEnum):
     """Where in what an agent returned the answer was found.
 
-    `PUBLISHED` is where the published scorer finds another answer than ours.
+    `PUBLISHED` is given if the published scorer finds another answer than ours.
     """
 
     MAPPING = "mapping"
@@ -347,7 +347,7 @@ class Answer:
     Attributes:
         values: the output fields that were found, by name.
         form: where in what the agent returned the answer was found, such as `json`; `not_found`
-            where a field is missing.
+            if a field is missing.
         position: the offset in characters at which the form starts in a text; `None` otherwise.
         missing: the output fields that the best form lacks.
         extra: the names that the agent gave beside the output fields, such as `reason`.

@@ -53,7 +53,7 @@ COUNTS: Final = (
 """The fields of `Usage` that add up."""
 
 ALWAYS_TOLD: Final = frozenset({"input_tokens", "output_tokens", "model_calls", "cost_usd"})
-"""What is written of every usage; the rest is left out where it is unknown."""
+"""What is written of every usage; the rest is left out if it is unknown."""
 _NAMES: Final = tuple(one.name for one in fields(Usage))
 _MODEL_LIMIT: Final = 200
 _LARGEST: Final = 10**15
@@ -66,7 +66,7 @@ def read_usage(told: object, model: object = None) -> Usage:
 
     Args:
         told: what an agent tells.
-        model: the name of the model, where the agent tells it beside.
+        model: the name of the model, if the agent tells it beside.
     """
     if told is None and model is None:
         return UNKNOWN_USAGE
@@ -84,7 +84,7 @@ def read_usage(told: object, model: object = None) -> Usage:
 
 
 def server_of(told: object) -> str:
-    """Return the address of the server that was asked, where an agent tells it of a report."""
+    """Return the address of the server that was asked, if an agent tells it of a report."""
     return _text(told, ("server",)) or ""
 
 
@@ -192,7 +192,7 @@ class Prices(Protocol):
 
         Args:
             usage: what was consumed, and the model that was asked.
-            server: the address of the server where that is not the provider's own.
+            server: the address of the server if that is not the provider's own.
         """
         ...
 

@@ -46,7 +46,7 @@ class World:
         return found
 
     def row(self, table: str, key: Key, more: Rows) -> Row | None:
-        """Return one row as a run begins with it; null where there is none."""
+        """Return one row as a run begins with it; null if there is none."""
         found = self.rows[table].get(key)
         for row in more.get(table, ()):
             if row[self.keys[table]] == key:
@@ -79,8 +79,8 @@ class StateChange:
         step: the step of the call, from 1.
         table: the table.
         key: the key of the row.
-        before: the columns that changed, as they were; null where the row was new.
-        after: the same, as they are then; null where the row is gone. Of a new row all columns.
+        before: the columns that changed, as they were; null if the row was new.
+        after: the same, as they are then; null if the row is gone. Of a new row all columns.
     """
 
     step: int
@@ -102,7 +102,7 @@ def changes_between(before: Tables, after: Tables, step: int) -> Iterator[StateC
 
 
 def row_change(before: Row | None, after: Row | None) -> tuple[Row | None, Row | None] | None:
-    """Return the columns that differ on both sides, or nothing where none does."""
+    """Return the columns that differ on both sides, or nothing if none does."""
     if before is None or after is None:
         return None if before is after else (before and copied(before), after and copied(after))
     differs = [
@@ -149,7 +149,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextKey:
-    """The next free key that begins so: `R-3` where `R-2` is the last."""
+    """The next free key that begins so: `R-3` if `R-2` is the last."""
 
     prefix: str
 
@@ -168,7 +168,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precondition:
-    """What must hold before a tool changes anything, and what it says where it does not.
+    """What must hold before a tool changes anything, and what it says if it does not.
 
     Without a `table` the row that is changed must satisfy `where`. With one, a row of the table
     must, or with `exists` false none may.
@@ -196,7 +196,7 @@ class WorldTool:
         column: what a transition changes, from one of `sources` to `target`.
         requires: what must hold before.
         returns: the columns that are served.
-        error: what is said where a transition begins at another value.
+        error: what is said if a transition begins at another value.
         optional: the parameters that a call may leave out.
     """
 

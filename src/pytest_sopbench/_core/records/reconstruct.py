@@ -171,7 +171,7 @@ class Judges:
     def ask(self, task: Task, trace: Trace, *, anew: bool) -> Trace:
         """Return the trace as it is to be judged.
 
-        What was found before stands where it was found by the same function; what could not be
+        What was found before stands if it was found by the same function; what could not be
         found out is asked again.
         """
         failed = any(one.held is None for one in trace.compared)

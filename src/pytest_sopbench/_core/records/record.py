@@ -55,7 +55,7 @@ _sorted: Final = json.JSONEncoder(sort_keys=True).encode
 
 
 def cut(value: JsonValue) -> JsonValue:
-    """Return a value, or its hash and size where it is too long to be kept."""
+    """Return a value, or its hash and size if it is too long to be kept."""
     if type(value) is str and len(value) <= _SURELY_SHORT:
         return value
     text = _sorted(value)
@@ -94,7 +94,7 @@ class CallRecord:
         result: what it returned; above 2,000 characters a hash and a size.
         error: why it failed; `None` if it did not.
         bad: whether the call itself was wrong; `findings` say why.
-        overlaps: that of the `ToolCall`; a line does not hold it where it is 0.
+        overlaps: that of the `ToolCall`; a line does not hold it if it is 0.
     """
 
     name: str
@@ -132,7 +132,7 @@ class RunRecord:
         duration_s: seconds; `None` if the process died.
         disagreement: why the expected answer is known to contradict the SOP.
         only_published: whether it is correct by the published scorer's rules alone.
-        rules: what came of each rule of the contract; they tell why only where they are broken.
+        rules: what came of each rule of the contract; they tell why only if they are broken.
         contract: what the rules come to.
         grounded: whether every required tool succeeded.
         trajectory: whether exactly the expected calls were made; `None` if none are expected.
@@ -146,7 +146,7 @@ class RunRecord:
         notes: how the run went, beside how it ended.
         document: what is counted of an answer that is a JSON document; `None` for any other.
         compared: what others found of the fields that the judge does not compare itself; a line
-            does not hold it where there are none.
+            does not hold it if there are none.
         ignored: the output fields that are not compared; likewise.
     """
 
@@ -329,7 +329,7 @@ class DocumentRecord:
     Attributes:
         paths: those of the expected document that are compared, in its order.
         labelled: those of them whose values are few, such as a step.
-        label: the same for two tasks exactly where they expect the same document.
+        label: the same for two tasks exactly if they expect the same document.
         domain_class: the class of the domain; empty if it has none.
     """
 
@@ -428,7 +428,7 @@ def part(
     Args:
         made: the class.
         keys: what each of its fields holds.
-        optional: what is left out of a line where there is nothing to say, and what that means.
+        optional: what is left out of a line if there is nothing to say, and what that means.
         aliases: the keys of fields that are called otherwise in a line.
         extra: what becomes of other keys.
     """
@@ -548,7 +548,7 @@ _OFTEN_EMPTY: Final = {
     "state": None,
     "state_differs": (),
 }
-"""Left out of the line of a run where there are none."""
+"""Left out of the line of a run if there are none."""
 
 RUN: Final = SchemaValidator(part(RunRecord, _RUN, optional=_OFTEN_EMPTY))
 

@@ -88,7 +88,7 @@ class Redaction:
         return text if self.secrets is None else self.secrets.masked_beside_cuts(text, MASK)
 
     def value(self, value: JsonValue) -> JsonValue:
-        """Return any value, masked at every depth; a number is masked where its digits match."""
+        """Return any value, masked at every depth; a number is masked if its digits match."""
         if isinstance(value, str):
             return self.text(value)
         if value is None or isinstance(value, bool):

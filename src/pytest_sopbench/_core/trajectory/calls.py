@@ -1,7 +1,7 @@
 """The ordered tool calls of a run: which overlap, how two differ, and how they are written.
 
 Calls stand in the order in which they began. `overlaps` counts the calls after one that began, or
-may begin, before it ends; where it is 0 throughout, each call ended before the next began.
+may begin, before it ends; if it is 0 throughout, each call ended before the next began.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ def _inside(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-# Which calls stood before which, where some of them were made at the same time.
+# Which calls stood before which, if some of them were made at the same time.
 #
 # A call stands before another if it *ended* before the other *began*; two of which neither stands
 # before the other overlap. What comes of that is an interval order. Calls are listed in the order
@@ -348,9 +348,9 @@ def is_sequence(calls: Iterable[Placed]) -> bool:
     return not any(call.overlaps for call in calls)
 
 
-# Whether a tool was called as a test says, with the reason where it was not.
+# Whether a tool was called as a test says, with the reason if it was not.
 #
-# Steps count from 1. Where order is asked for, the earlier call must have succeeded, and ended
+# Steps count from 1. If order is asked for, the earlier call must have succeeded, and ended
 # before the later one began: to try in vain is not to have done it, and who calls both at once has
 # waited for neither.
 
@@ -442,7 +442,7 @@ def _miscounted(fitting: Sequence[int], calls: Sequence[ToolCall]) -> Unmet:
 def _out_of_order(
     demand: CallDemand, fitting: Sequence[int], calls: Sequence[ToolCall]
 ) -> Unmet | None:
-    # In vain is what the test asks for where it says so; else only a success comes before.
+    # In vain is what the test asks for if it says so; else only a success comes before.
     done = [step for step in fitting if demand.succeeded is False or calls[step - 1].succeeded]
     for name in demand.before:
         first = _first(name, calls)
@@ -486,7 +486,7 @@ def at(step: int, tool: str) -> str:
 
 # How a list of calls is written: one call on a line, those that overlap as a list in the list.
 #
-# The calls of a group overlap, so they have no order. Where one of them ended before a later one
+# The calls of a group overlap, so they have no order. If one of them ended before a later one
 # of its group began, it says so: `"ends_before": 3` is the third call of the group, and stands for
 # those after it as well. A group has its calls in the order in which they began, or may have.
 

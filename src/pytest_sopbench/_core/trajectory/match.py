@@ -222,7 +222,7 @@ class UnmadeCall:
     """An expected call that was not made, in any order.
 
     `made` is the position of a call of the same tool that stands for it, with other arguments;
-    `differences` says where. It is null where there is none.
+    `differences` says where. It is null if there is none.
     """
 
     name: str
@@ -250,9 +250,9 @@ def unmade_calls(
 
 # Find an order of a run's calls that is one of the expected orders as well.
 #
-# Both sides are interval orders (`overlap`). A run keeps to what is expected where some order of
+# Both sides are interval orders (`overlap`). A run keeps to what is expected if some order of
 # both sides pairs each expected call with one that answers it. Two interval orders can be merged
-# exactly where no two pairs stand in opposite order in them: a longer contradiction always has a
+# exactly if no two pairs stand in opposite order in them: a longer contradiction always has a
 # shorter one inside, so pairs of pairs are all that has to be looked at.
 
 Law: TypeAlias = Literal["mergeable", "kept"]
@@ -263,7 +263,7 @@ Matrix: TypeAlias = Sequence[Sequence[bool]]
 """Whether an expected call, by its position, is answered by an actual one."""
 
 MOST: Final = 10_000
-"""Steps of a search. Where many calls fit many patterns it is hard, and what takes longer fails."""
+"""Steps of a search. If many calls fit many patterns it is hard, and what takes longer fails."""
 
 
 def joined(
@@ -384,7 +384,7 @@ def laid_out(
 ) -> tuple[list[int], list[int]]:
     """Return an order of each side in which as many calls as are seen at once lie side by side.
 
-    Where `same` is the pairs of a merge, all of them do.
+    If `same` is the pairs of a merge, all of them do.
     """
     places, steps = list(range(len(expected))), list(range(len(actual)))
     laid: tuple[list[int], list[int]] = [], []
@@ -406,7 +406,7 @@ def _lone(
     first: Sequence[int],
     second: Sequence[int],
 ) -> tuple[int | None, int | None]:
-    """Choose what is to stand alone where no two calls that are ready answer each other."""
+    """Choose what is to stand alone if no two calls that are ready answer each other."""
     extra = next((s for s in second if not any(same[p][s] for p in places)), None)
     if extra is not None:
         return None, extra
@@ -481,7 +481,7 @@ class Departure:
     """Where a run departs, what was expected there, and what was done instead.
 
     Attributes:
-        step: the step, from 1; one past the last call where the run ended too early.
+        step: the step, from 1; one past the last call if the run ended too early.
         place: the place in the expected list, from 1; `None` if no call was expected.
         expected: the call that was expected; `None` if no further one was.
         done: the call that was made; `None` if the run ended too early.
@@ -615,7 +615,7 @@ def _why(wanted: ExpectedCall | None, done: Call | None, length: int, elsewhere:
 # ==========  ==================  ==================  ==========================
 #
 # Calls that overlap have no order, neither those of a run nor an expected group: `exact` and
-# `in_order` hold where one of the orders they may have been made in is an expected one. Whether a
+# `in_order` hold if one of the orders they may have been made in is an expected one. Whether a
 # call ended before another began is what a contract's `before` asks.
 #
 # Each call answers at most one expected call, so a repeated call must be expected as often as it
@@ -656,9 +656,9 @@ class TrajectoryMatch:
         extra: steps that were not expected.
         departure: the first step that is not as expected; `None` if the match holds.
         places: the order in which the expected list was laid beside the run; it differs from
-            1, 2, 3 only where calls overlap.
+            1, 2, 3 only if calls overlap.
         steps: the same for the run.
-        overlapping: the steps that overlap, in groups, where the order counts.
+        overlapping: the steps that overlap, in groups, if the order counts.
     """
 
     held: bool

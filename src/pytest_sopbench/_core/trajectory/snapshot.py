@@ -144,7 +144,7 @@ class SnapshotRules:
 
 
 DEFAULT_RULES = SnapshotRules()
-"""What holds where a project sets no rule."""
+"""What holds if a project sets no rule."""
 
 
 def read_rules(values: Sequence[str]) -> SnapshotRules:
@@ -288,7 +288,7 @@ def read_snapshot(text: str) -> Snapshot:
 
 
 def compare(made: Trajectory, snapshot: Snapshot, rules: SnapshotRules) -> SnapshotMatch:
-    """Hold a run against what was approved; where nothing fits, against what is nearest."""
+    """Hold a run against what was approved; if nothing fits, against what is nearest."""
     made = rules.normalised(made)
     found: list[SnapshotMatch] = []
     for place, one in enumerate(snapshot.approved, start=1):

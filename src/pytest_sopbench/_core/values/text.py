@@ -327,7 +327,7 @@ def is_json_number(text: str) -> bool:
 
 
 def read_as_json_writes(text: str) -> Decimal | None:
-    """Read a number only where it has the spelling that JSON gives it: `1`, `1.0`, `-2.5`.
+    """Read a number only if it has the spelling that JSON gives it: `1`, `1.0`, `-2.5`.
 
     `007`, `1.10` and `1E5` are the names of something, which a number does not have.
     """
@@ -436,7 +436,7 @@ def as_words(number: Decimal) -> str:
 def read_moment(value: JsonValue) -> float | None:
     """Read an ISO date, or date and time, as seconds since 1970.
 
-    A day is its midnight, and where no offset is written the moment is read as UTC.
+    A day is its midnight, and if no offset is written the moment is read as UTC.
     """
     if not isinstance(value, str):
         return None

@@ -38,7 +38,7 @@ class Baseline:
 
     @property
     def saved(self) -> SavedSession | None:
-        """The session that was read; `None` where there is none yet."""
+        """The session that was read; `None` if there is none yet."""
         return self._saved
 
     def read(self) -> None:
@@ -118,7 +118,7 @@ class Baseline:
             raise pytest.UsageError(msg)
 
     def compare(self, current: SavedSession) -> SessionComparison | None:
-        """Compare a finished session with the baseline; `None` where there is none."""
+        """Compare a finished session with the baseline; `None` if there is none."""
         if self._saved is None:
             return None
         fields = {one.domain.name: one.domain.fields for one in self._sop.actives}

@@ -50,7 +50,7 @@ class Ending:
         self._owed: Callable[[], object] = tuple
 
     def _exit_guard(self) -> ExitGuard:
-        """Take over the guard that stands already, where one does."""
+        """Take over the guard that stands already, if one does."""
         config = self._sop.config
         early: Any = config.pluginmanager.get_plugin("sop-end-guard")
         guard = early.exits if early is not None else None
@@ -308,7 +308,7 @@ class LeftThreads:
         # Called once Python has waited, and goes on to end.
         atexit.register(goes_on.set)
         act = partial(self.end, waits, goes_on, last=LAST)
-        # Where no thread is left to be had, nobody ends a process that somebody holds.
+        # If no thread is left to be had, nobody ends a process that somebody holds.
         with suppress(RuntimeError):
             Thread(target=act, daemon=True, name="sopbench-end").start()
 
@@ -319,7 +319,7 @@ class LeftThreads:
 
         Args:
             waits: is set when Python begins to wait.
-            goes_on: is set where the threads have ended, before what is registered with `atexit`.
+            goes_on: is set when the threads have ended, before what is registered with `atexit`.
             patience: seconds that Python may wait for threads.
             last: seconds after which the process is left, whatever holds it.
         """

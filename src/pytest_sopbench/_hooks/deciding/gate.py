@@ -110,7 +110,7 @@ class FailedTests:
         self.untold += kind is Failed.OTHER
 
     def status(self, report: pytest.TestReport, *, forgives: bool) -> object:
-        """Return how pytest shows a test that has not passed; `None` where pytest decides.
+        """Return how pytest shows a test that has not passed; `None` if pytest decides.
 
         `forgives` tells that a miss is counted as one, and not as a failure.
         """
@@ -177,7 +177,7 @@ class Gate:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        # Before xdist starts its workers, where the command line names the domains.
+        # Before xdist starts its workers, if the command line names the domains.
         self.entries.check()
 
     @pytest.hookimpl(trylast=True)
@@ -318,7 +318,7 @@ class Gate:
         return self.is_set and (self._sop.options.types_gate or is_ci())
 
     def _look_back(self) -> None:
-        """Read the finished session where more is asked of it than its summaries tell."""
+        """Read the finished session if more is asked of it than its summaries tell."""
         runs = self._sop.makes_runs and self._recorder.has_runs
         if not runs or not self._looks_back:
             return
@@ -360,7 +360,7 @@ class Gate:
         return 1 - self._failed.forgiven
 
     def _leave_open(self) -> bool:
-        """Say what follows where no gate is evaluated, and tell whether that fails the session."""
+        """Say what follows if no gate is evaluated, and tell whether that fails the session."""
         self._create_baseline()
         if self._failed.missed:
             self.not_evaluated += f"; {self._failed.missed} missed, which fails the session"
@@ -447,7 +447,7 @@ class Quarantine:
         # Asked at each report, and few projects have entries.
         self.is_set = False
         self._checked: set[str] = set()
-        # One day for the whole session, also where it runs past midnight.
+        # One day for the whole session, also if it runs past midnight.
         self._today = datetime.now(UTC).astimezone().date()
         self.report = PolicyReport()
 
@@ -509,7 +509,7 @@ class Quarantine:
             try:
                 is_known = bool(domains_called(name, self._sop.where))
             except SopbenchError:
-                # It is there, and told in full where it is used.
+                # It is there, and printed in full where it is used.
                 is_known = True
             if not is_known:
                 yield f"{self.shown}: no domain is called {name}, so its entries are not checked"

@@ -447,9 +447,9 @@ def check_asked(sop: SopSession) -> None:
 
 
 def fails_without_runs(session: pytest.Session, sop: SopSession) -> bool:
-    """Tell whether a session fails where all of its SOP tests were taken away.
+    """Tell whether a session fails if all of its SOP tests were taken away.
 
-    A gate of the configuration is one for sessions that have SOP tests. Where no test at all is
+    A gate of the configuration is one for sessions that have SOP tests. If no test at all is
     left, pytest has a status of its own.
     """
     typed = bool(sop.options.gates) and sop.options.types_gate

@@ -129,7 +129,7 @@ def _agent(request: pytest.FixtureRequest, ref: TaskRef) -> object:
 
 
 def _approver(request: pytest.FixtureRequest) -> Approver | None:
-    """Return the approver of the project; `None` where it has none of its own."""
+    """Return the approver of the project; `None` if it has none of its own."""
     if is_ours(definition(request.node, "sop_approver")):
         return None
     given: object = request.getfixturevalue("sop_approver")

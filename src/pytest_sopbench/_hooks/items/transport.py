@@ -34,11 +34,11 @@ LARGEST = 2**63
 class Payload:
     """What stands on one report.
 
-    `plan` is on the first report of a process: its plan as JSON, empty where the process records
+    `plan` is on the first report of a process: its plan as JSON, empty if the process records
     results itself; `None` on the others. `line` is that of the run that its item left, or `None`,
-    and `events` is its event log, or empty. `record` is what the line says, where it need not be
+    and `events` is its event log, or empty. `record` is what the line says, if it need not be
     read. `taken_over` runs are of a session that is resumed, `inherited` ones of a dead worker.
-    `is_rerun` holds where another plugin ran the item again.
+    `is_rerun` holds if another plugin ran the item again.
     """
 
     plan: str | None = None
@@ -56,7 +56,7 @@ def attach(report: pytest.TestReport, payload: Payload, *, is_sent: bool) -> Non
 
 
 def detach(report: pytest.TestReport) -> Payload:
-    """Take the payload off a report; where it has none, this is an empty one."""
+    """Take the payload off a report; if it has none, this is an empty one."""
     found: object = report.__dict__.pop(PAYLOAD, {})
     return found if isinstance(found, Payload) else Payload(**cast("dict[str, Any]", found))
 
@@ -64,8 +64,8 @@ def detach(report: pytest.TestReport) -> Payload:
 class FailedBy(NamedTuple):
     """What of its run a test failed by, and by nothing else.
 
-    `outcome` is that of the run, `wrong` where the test found its answer wrong by itself, and
-    `correct` where the test ignores the answer. `rules` are the ids of the rules that it broke.
+    `outcome` is that of the run, `wrong` if the test found its answer wrong by itself, and
+    `correct` if the test ignores the answer. `rules` are the ids of the rules that it broke.
     """
 
     outcome: Outcome
@@ -79,7 +79,7 @@ def mark_failed_by(report: pytest.TestReport, found: FailedBy, *, builtin: bool)
 
 
 def failed_by(report: pytest.TestReport) -> FailedBy | None:
-    """Return what of its run a test failed by; `None` where it failed by anything else."""
+    """Return what of its run a test failed by; `None` if it failed by anything else."""
     # A plugin that runs a failed item again has given the first report another outcome.
     found: Sequence[str] = report.__dict__.get(_FAILED_BY, ())
     return FailedBy(Outcome(found[0]), tuple(found[1:])) if found and report.failed else None
@@ -192,7 +192,7 @@ class ReportHooks:
                 ("sop.outcome", record.outcome.value),
             ]
             if self._sop.label_of(record.agent) is not None:
-                # Where the session has one agent, every run is of it.
+                # If the session has one agent, every run is of it.
                 item.user_properties.append(("sop.agent", record.agent))
             if record.outcome is not Outcome.CORRECT and BUILTIN in stash:
                 item.user_properties.append(("sop.miss", "true"))

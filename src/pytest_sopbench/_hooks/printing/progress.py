@@ -29,11 +29,11 @@ LIVE_SECONDS: Final = 0.2
 """Between two states of the live line."""
 
 LOG_SECONDS: Final = 30.0
-"""Between two lines where lines stay."""
+"""Between two lines if lines stay."""
 
 
 class NoLetters:
-    """Prints no letter of a run where a line counts them; registered only as long as one does."""
+    """Prints no letter of a run if a line counts them; registered only as long as one does."""
 
     def __init__(self, sop: SopSession) -> None:
         self._sop = sop

@@ -105,7 +105,7 @@ class SummaryHooks:
             self._print(terminalreporter)
         elif self._sop.makes_runs:
             terminalreporter.ensure_newline()
-            # Where the session could not even be set up, no test could ask for anything.
+            # If the session could not even be set up, no test could ask for anything.
             is_refused = exitstatus == pytest.ExitCode.USAGE_ERROR
             for line in self._refused_lines() if is_refused else self._lines_without_runs():
                 terminalreporter.write_line(line, yellow=True)
@@ -160,7 +160,7 @@ class SummaryHooks:
         groups = self._recorder.groups
         for (domain, agent), summary in groups.items():
             shown = self._shown(agent)
-            # A block names its agent, and a single line has to where the domain had several.
+            # A block names its agent, and a single line has to if the domain had several.
             title = GroupKey(domain, shown).title(groups) if verbosity < 0 else domain
             yield from domain_lines(
                 title,
@@ -288,7 +288,7 @@ def open_lines(names: Sequence[str]) -> Iterator[str]:
 
 
 def saved_line(shown: str, summaries: Iterable[Summary]) -> str:
-    """Say where a session was kept, and that it is no baseline where all is well."""
+    """Say where a session was kept, and how many of its runs were not correct, if any."""
     every = [(one.runs, one.correct) for one in summaries]
     runs = sum(number for number, _ in every)
     wrong = runs - sum(correct for _, correct in every)
@@ -297,7 +297,7 @@ def saved_line(shown: str, summaries: Iterable[Summary]) -> str:
 
 
 def resume_lines(summaries: Iterable[Summary], interrupted: int) -> Iterator[str]:
-    """Say, after Ctrl-C, how to run what is left; nothing where nothing is.
+    """Say, after Ctrl-C, how to run what is left; nothing if nothing is.
 
     Args:
         summaries: of the session.
@@ -315,7 +315,7 @@ def resume_lines(summaries: Iterable[Summary], interrupted: int) -> Iterator[str
 
 
 def selection_lines(sop: SopSession, names: Collection[str]) -> Iterator[str]:
-    """Say of how many tasks the summary speaks, where options left some out."""
+    """Say of how many tasks the summary speaks, if options left some out."""
     for active in (one for one in sop.actives if one.domain.name in names):
         count, every = len(active.positions), len(active.domain.task_ids)
         yield f"select {count} of {every} tasks of {active.domain.name}"
@@ -349,7 +349,7 @@ def header_lines(sop: SopSession) -> Iterator[str]:
         found = saved_summary(active.domain, sop.config.rootpath)
         if has_faults(found):
             yield f"sop: {active.domain.name}: audit: {found}"
-    # A library is loaded only where it is going to be asked.
+    # A library is loaded only if it is going to be asked.
     if sop.prices is not None and (isinstance(sop.options.prices, Path) or _asks_a_model(sop)):
         yield f"sop: prices {sop.prices.label}"
     if has_workers(sop.config) and sop.makes_runs:
@@ -359,7 +359,7 @@ def header_lines(sop: SopSession) -> Iterator[str]:
 
 
 def agent_lines(sop: SopSession) -> Iterator[str]:
-    """Say after collection who runs, where the line above could not, or has named another one."""
+    """Say after collection who runs, if the line above could not, or has named another one."""
     if sop.plan.planned and (sop.agents_run != sop.agent_label or not names_agents(sop)):
         agents = "agents" if len({one.agent for one in sop.plan.planned}) > 1 else "agent"
         yield f"sop: {agents} {sop.agents_run}"
@@ -392,7 +392,7 @@ def forecast_of_plan(sop: SopSession) -> Iterator[str]:
 
 
 def forecast_of_options(sop: SopSession) -> Iterator[str]:
-    """Say what the options select, where only workers will know what is collected."""
+    """Say what the options select, if only workers will know what is collected."""
     keys = [
         RunKey(active.domain.name, active.domain.task_ids[position], trial, agent)
         for active in sop.domains
@@ -458,7 +458,7 @@ def _last_time(sop: SopSession, runs: int | None, domains: Collection[str]) -> s
 
 
 def _other_pace(sop: SopSession, last: LastSession) -> str:
-    """Say how many runs were in flight last time, where that is not as many as now."""
+    """Say how many runs were in flight last time, if that is not as many as now."""
     now = 1 if needs_main_thread(sop.config) else sop.options.concurrency
     if (last.concurrency or 1) == (now or 1):
         return ""

@@ -138,7 +138,7 @@ class BudgetTracker:
 
     @pytest.hookimpl
     def pytest_sop_summary(self) -> list[str]:
-        # What was in flight in a dead worker was paid for, too, where it was made again.
+        # What was in flight in a dead worker was paid for, too, if it was made again.
         unpriced = self._spending.unpriced + self._recorder.crashes.made_again
         lines = budget_lines(
             self._budget,
@@ -169,7 +169,7 @@ class BudgetTracker:
         if judging is None:
             return
         if self._judge is None:
-            from pytest_sopbench._judge.keeping import LogReader  # noqa: PLC0415 - only where a model judges
+            from pytest_sopbench._judge.keeping import LogReader  # noqa: PLC0415 - only if a model judges
 
             self._judge = LogReader(judging.log, self._sop.prices)
         self._spending.judge_usd = self._judge.read().cost_usd

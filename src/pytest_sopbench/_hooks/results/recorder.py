@@ -113,7 +113,7 @@ class Deferral:
 
     @contextmanager
     def installed(self) -> Generator[None, None, None]:
-        """Take Ctrl-C over, where this is the thread that it reaches."""
+        """Take Ctrl-C over, if this is the thread that it reaches."""
         before = signal.getsignal(signal.SIGINT)
         if threading.current_thread() is not threading.main_thread() or not callable(before):
             yield
@@ -161,7 +161,7 @@ class SessionRecorder:
         self._tallies: dict[GroupKey, Tally] = {}
         self._interrupts = Deferral()
         self._crashed: list[str] = []
-        # The runs whose tests have begun, where one process makes one run at a time.
+        # The runs whose tests have begun, if one process makes one run at a time.
         self._started: dict[RunKey, None] = {}
         # Runs that had begun when the session was cut short.
         self.interrupted = 0
@@ -172,7 +172,7 @@ class SessionRecorder:
         self.groups: dict[GroupKey, Summary] = {}
         self._journals = journal_folder(sop)
         self._first_runs = EarlyAbort(self._begun)
-        # The first of them, or all where each is printed in full; the groups know all.
+        # The first of them, or all if each is printed in full; the groups know all.
         self.misses: list[RunRecord] = []
         self.miss_groups = MissGroups()
         self.breaking: list[RunRecord] = []

@@ -43,7 +43,7 @@ from pytest_sopbench.errors import SessionFileError
 
 
 def named_agents(sop: SopSession) -> Mapping[str, str]:
-    """Return the spec of each agent by its name; nothing where the name is all."""
+    """Return the spec of each agent by its name; nothing if the name is all."""
     agents = {one.name: one.spec for one in sop.options.agents}
     is_all = not sop.has_agents and all(name == spec for name, spec in agents.items())
     # A fixture of the project stands for a single agent of the options.
@@ -225,7 +225,7 @@ class Resumption:
     def _keys(self) -> list[RunKey]:
         """Return the runs to open the file with, in the order of the plan.
 
-        Where this session takes the other's place, what no test has asked for so far comes along.
+        If this session takes the other's place, what no test has asked for so far comes along.
         """
         lines, planned = self.taken.lines, self._sop.plan.planned
         keys = [key for key in planned if key in lines]
@@ -281,7 +281,7 @@ class Resumption:
     def _accept(
         self, differences: Sequence[str] | Iterator[str], otherwise: str = SAY_ANYWAY
     ) -> None:
-        """Go on in spite of differences where that is asked for, and keep them in mind."""
+        """Go on in spite of differences if that is asked for, and keep them in mind."""
         options = self._sop.options.resume
         for difference in differences:
             if options is None or not options.anyway:
@@ -345,7 +345,7 @@ class ResumedSession:
         return unended
 
     def give_back(self) -> None:
-        """Let others have it; where this session has all that it left, it needs no mark."""
+        """Let others have it; if this session has all that it left, it needs no mark."""
         if self._claim is None:
             return
         if has_summary(journal_folder(self._sop).session):

@@ -84,7 +84,7 @@ class Saving:
         return self._journals.session
 
     def open(self) -> bool:
-        """Open the file, also where there is no run to write into it so far.
+        """Open the file, also if there is no run to write into it so far.
 
         Returns:
             Whether lines may be added.
@@ -107,12 +107,12 @@ class Saving:
 
     def start(self, key: RunKey) -> None:
         """Write that a run begins, so that a process that dies in it leaves its name."""
-        # In any case: what may be taken over is made again nevertheless where its log is not whole.
+        # In any case: what may be taken over is made again nevertheless if its log is not whole.
         if self.open() and key not in self._resumption.taken.lines:
             self._write(SessionWriter.start, key)
 
     def add(self, record: RunRecord, line: str, events: str = "") -> None:
-        """Write a run; its event log before its line, and none where `events` is empty."""
+        """Write a run; its event log before its line, and none if `events` is empty."""
         if not self.open():
             return
         if events and self._traces is not None and not self.log_problems:
@@ -148,7 +148,7 @@ class Saving:
     def _point(self) -> None:
         """Be the last session, and let the oldest go."""
         try:
-            # Also where a copy could not be kept: the session itself is there.
+            # Also if a copy could not be kept: the session itself is there.
             if not has_summary(self.path):
                 return
             point_at(self.path)
@@ -162,7 +162,7 @@ class Saving:
             self.problems += (_why_unkept(self.path.parent, error),)
 
     def read_back(self) -> SavedSession | None:
-        """Read the finished session, or return `None` where it is not there, or not this one."""
+        """Read the finished session, or return `None` if it is not there, or not this one."""
         if self.problems:
             return None
         try:
@@ -250,7 +250,7 @@ def _domain_header(sop: SopSession, active: ActiveDomain, keys: Sequence[RunKey]
 
 
 def _share(sop: SopSession, active: ActiveDomain) -> Share | None:
-    """Return what merging needs to see that shards are the whole; `None` where this is none."""
+    """Return what merging needs to see that shards are the whole; `None` if this is none."""
     shard = sop.options.shard
     if shard is None:
         return None
@@ -334,7 +334,7 @@ def with_judge(sop: SopSession, options: SessionOptions) -> SessionOptions:
     judging = judged_in(sop.config)
     if judging is None or not judging.calibrations:
         return options
-    from pytest_sopbench._judge.keeping import consumption_to_json, read_log  # noqa: PLC0415 - only where a model judges
+    from pytest_sopbench._judge.keeping import consumption_to_json, read_log  # noqa: PLC0415 - only if a model judges
 
     return replace(
         options,
@@ -361,8 +361,8 @@ class JudgeSummary:
         judging = judged_in(self._sop.config)
         if judging is None or not judging.calibrations:
             return []
-        from pytest_sopbench._judge.calibrating import summary_lines  # noqa: PLC0415 - only where a model judges
-        from pytest_sopbench._judge.keeping import read_log  # noqa: PLC0415 - only where a model judges
+        from pytest_sopbench._judge.calibrating import summary_lines  # noqa: PLC0415 - only if a model judges
+        from pytest_sopbench._judge.keeping import read_log  # noqa: PLC0415 - only if a model judges
 
         consumption = read_log(judging.log, self._sop.prices)
         judges = {

@@ -2,7 +2,7 @@
 
 The worker's journal has the runs that it had begun and not ended. A single one is to blame; of
 several each is a suspect, and is made alone when its turn comes, so that the guilty one is found
-and no other pays for it. Where their turn never comes, since a budget is spent or nobody is left to
+and no other pays for it. If their turn never comes, since a budget is spent or nobody is left to
 make them, nobody can tell them apart: each has died in its process, and counts as a crash.
 
 A worker on another machine has no journal here: then the test that was waiting is blamed, as xdist
@@ -43,7 +43,7 @@ MOST = 5
 
 @dataclass(frozen=True, slots=True)
 class WorkerCrash:
-    """What a dead worker's journal tells; `guilty` is the run that ended it, where one is known."""
+    """What a dead worker's journal tells; `guilty` is the run that ended it, if one is known."""
 
     journal: ReadJournal
     guilty: RunKey | None
@@ -147,7 +147,7 @@ class WorkerCrashes:
     def is_given_back(self, crashitem: str, key: RunKey | None, report: Any) -> bool:
         """Tell whether the test that was waiting is to be run again, since it is not to blame.
 
-        `key` is its run, `None` where nobody has told yet which runs tests ask for. Then the test
+        `key` is its run, `None` if nobody has told yet which runs tests ask for. Then the test
         is run again in any case: should its run be the guilty one, that is told by then.
         """
         self._waiting.discard(crashitem)

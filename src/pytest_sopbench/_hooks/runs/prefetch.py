@@ -95,7 +95,7 @@ def may_run_ahead(item: pytest.Item, current: pytest.Item) -> bool:
 def definition(item: pytest.Item | pytest.Collector, name: str) -> Any:
     """Return what defines the fixture of that name as this node sees it, or `None`."""
     # pytest has no public way to ask which fixture an item gets. What an item itself knows lacks
-    # the agent, which is asked for only where no marker names another one.
+    # the agent, which is asked for only if no marker names another one.
     manager: Any = getattr(item.session, "_fixturemanager", None)
     found = manager.getfixturedefs(name, item) if manager is not None else None
     return found[-1] if found else None
@@ -177,7 +177,7 @@ class Starts:
 
 
 def run_wrapper(config: pytest.Config) -> RunWrapper | None:
-    """Return all wrappers as one, or `None` where nobody wraps runs and none need pay for it."""
+    """Return all wrappers as one, or `None` if nobody wraps runs and none need pay for it."""
     hook: pluggy.HookCaller = config.hook.pytest_sop_wrap_run
     # Asked for each run: a `conftest.py` further down may have come since.
     return partial(_wrapped, hook) if hook.get_hookimpls() else None
@@ -203,7 +203,7 @@ class ResumedRuns:
     """Gives the runs that need not be made.
 
     A built-in test needs no more than the record. A user's test may look at everything, so it is
-    given the trace of the run's event log; where there is none, the run is made again.
+    given the trace of the run's event log; if there is none, the run is made again.
     """
 
     def __init__(self, sop: SopSession) -> None:
@@ -266,7 +266,7 @@ class ResumedRuns:
         return frozenset(self._sop.plan.tests.keys.values())
 
     def _logged(self, ref: TaskRef, record: RunRecord) -> Trace | None:
-        """Return the whole trace of a run, or `None` where it was not kept, or not as it was."""
+        """Return the whole trace of a run, or `None` if it was not kept, or not as it was."""
         if ref.domain.domain.private_columns or self.session is None or not record.trace:
             return None
         path = traces_folder(self.session) / trace_name(ref.key)
@@ -291,7 +291,7 @@ def taken_over_of(sop: SopSession) -> ResumedRuns:
 
 # What the libraries of agents import with their first request, loaded before runs are in flight.
 #
-# Nobody pays for another: runs that import the same modules at once may meet them half made. Where
+# Nobody pays for another: runs that import the same modules at once may meet them half made. If
 # modules import one another in a circle, Python lets a thread have such a module rather than have
 # two threads wait for each other (`tests/agents/test_first_use.py`).
 

@@ -50,7 +50,7 @@ class JudgedRun:
     """A run that was made and judged.
 
     `trace` and `verdict` are whole, for the tests of the run. `record`, its `line` and its event
-    log `events` lack what must not leave the process; `events` is empty where no log is kept.
+    log `events` lack what must not leave the process; `events` is empty if no log is kept.
     `taken_over` tells that an earlier session made it, `inherited` that a worker made it which has
     died since, and may have reported it.
     """
@@ -174,9 +174,9 @@ class JournalFolder:
             clear_journals(self.folder)
 
     def read(self, problems: list[str] | None = None) -> ReadJournal | None:
-        """Return what all of them say, `None` where no process keeps one.
+        """Return what all of them say, `None` if no process keeps one.
 
-        It is `None` as well where they cannot be read, which is added to `problems`.
+        It is `None` as well if they cannot be read, which is added to `problems`.
         """
         try:
             return read_journals(self.folder) if self.is_there else None
@@ -186,7 +186,7 @@ class JournalFolder:
             return None
 
     def left_plan(self) -> str:
-        """Return the plan that a worker on this machine has left; empty where none did."""
+        """Return the plan that a worker on this machine has left; empty if none did."""
         try:
             return (self.folder / _PLAN).read_text("ascii") if self.is_there else ""
         except OSError:

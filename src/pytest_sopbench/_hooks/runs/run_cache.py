@@ -139,7 +139,7 @@ class Runs:
             self.agents.resolve(agent.spec)
 
     def agent_of(self, key: RunKey) -> object:
-        """Return which of several agents of the options makes a run; `None` where it is no such."""
+        """Return which of several agents of the options makes a run; `None` if it is no such."""
         spec = self._sop.spec_of(key.agent) if self._sop.has_agents else None
         return None if spec is None else self.agents.resolve(spec)
 
@@ -327,7 +327,7 @@ class Runs:
                 pytrace=False,
             )
         if done.trace.output and not self.pace.direct:
-            # Where the run was made in this thread, pytest has captured it itself.
+            # If the run was made in this thread, pytest has captured it itself.
             item.add_report_section("call", "stdout", done.trace.output)
         test = "" if item.stash.get(BUILTIN, False) else item.nodeid
         run = item.stash[RUN] = Run(self._sop, done, test)

@@ -135,7 +135,7 @@ class Calls:
             )
 
     def contract(self) -> str:
-        """Return which rules are broken, or nothing where all that apply hold."""
+        """Return which rules are broken, or nothing if all that apply hold."""
         contract, verdict = self._domain.contract, self._done.verdict
         if contract is None:
             return NO_CONTRACT.format(domain=self._domain.name)
@@ -238,13 +238,13 @@ def rerun_line(sop: SopSession, ref: TaskRef, test: str = "") -> str:
     """
     words = ["pytest"]
     options, trial = sop.options, ref.key.trial
-    # A trial that is recorded beside others replaces all of them where they are not asked for.
+    # A trial that is recorded beside others replaces all of them if they are not asked for.
     among = options.replay.mode == "auto" and options.trials > 1
     if test:
         words.append(_typed_id(sop, test))
         words += [f"--sop-domain={value}" for value in options.domains if options.typed_domains]
     elif trial > 1 or among or parameter_of(ref.key.agent) or not ref.key.task.isprintable():
-        # `--sop-domain` names tasks, and a task has all of its trials and agents. Where its id
+        # `--sop-domain` names tasks, and a task has all of its trials and agents. If its id
         # cannot be seen, its item is called by what can.
         words.append(f"{_place(sop, ref)}::{item_name(ref.key, parameter_of(ref.key.agent))}")
     else:
@@ -329,7 +329,7 @@ def _decides(override: str) -> bool:
 def _of_conftest(config: pytest.Config) -> dict[str, bool]:
     """Return the options that belong to no group, as those of a conftest.py do.
 
-    Each by its name, with whether a value follows it. pytest tells this to nobody; where it has
+    Each by its name, with whether a value follows it. pytest tells this to nobody; if it has
     moved the place, they are left out of the line.
     """
     parser = getattr(config, "_parser", None)
@@ -343,7 +343,7 @@ def _of_conftest(config: pytest.Config) -> dict[str, bool]:
     return found
 
 
-# What is said of one run where its test fails, masked and harmless.
+# What is said of one run when its test fails, masked and harmless.
 
 
 def explain_run(
@@ -396,13 +396,13 @@ def _told_in(sop: SopSession, record: RunRecord) -> str:
 
 
 def explain_record(sop: SopSession, record: RunRecord) -> str:
-    """Return the same of a run where nothing but its record is at hand."""
+    """Return the same of a run if nothing but its record is at hand."""
     ref = _ref_of(sop, record)
     return explain_run(sop, ref, ref.task, record, _test_of(sop, record.key))
 
 
 def rerun_of(sop: SopSession, record: RunRecord) -> str:
-    """Write the command that makes a run again, where nothing but its record is at hand."""
+    """Write the command that makes a run again, if nothing but its record is at hand."""
     return rerun_line(sop, _ref_of(sop, record), _test_of(sop, record.key))
 
 
@@ -412,7 +412,7 @@ def _ref_of(sop: SopSession, record: RunRecord) -> TaskRef:
 
 
 def _test_of(sop: SopSession, key: RunKey) -> str:
-    """Return the node id of a user's test of the run; empty where a built-in test has it."""
+    """Return the node id of a user's test of the run; empty if a built-in test has it."""
     plan = sop.plan
     if key in plan.builtin.keys.values():
         return ""
@@ -452,7 +452,7 @@ class Run:
 
     def __repr__(self) -> str:
         task = self._judged.task
-        # pytest shows it where an assertion fails, and anybody may have written the id.
+        # pytest shows it when an assertion fails, and anybody may have written the id.
         return harmless(f"<Run {task.domain}/{task.id}: {self.outcome}>").replace("\n", "\\n")
 
     @property
@@ -486,7 +486,7 @@ class Run:
         """The answer: `sop_run.answer["refund"]` is the value of an output field.
 
         What the agent gave beside the output fields is read in the same way, such as `["reason"]`.
-        `None` where the agent did not return.
+        `None` if the agent did not return.
         """
         return self._judged.verdict.answer
 
@@ -657,7 +657,7 @@ class Run:
         self._fail("answer", harmless(self._redaction.text("\n".join(differs))))
 
     def assert_unchanged(self, *tables: str) -> None:
-        """Fail if a call changed anything in one of these tables, also where it was changed back.
+        """Fail if a call changed anything in one of these tables, also if it was changed back.
 
         Raises:
             AssertionError: with the first change of each.
@@ -686,7 +686,7 @@ class Run:
         return explain_run(self._sop, done.ref, done.task, done.record, self._test)
 
     def explain_failed_test(self) -> str:
-        """Say the same where the body of the test held, and why the test fails all the same."""
+        """Say the same if the body of the test held, and why the test fails all the same."""
         verdict = self._judged.verdict
         if verdict.correct or not verdict.completed:
             return self.explain()
@@ -710,7 +710,7 @@ class Run:
     ) -> tuple[Outcome, tuple[str, ...]] | None:
         """Return what of this run a test failed by: the outcome, and the rules that were broken.
 
-        `None` where the test failed by anything else: an assertion of its own, a snapshot, its
+        `None` if the test failed by anything else: an assertion of its own, a snapshot, its
         code. `by_run` tells that its body held, so that `fails_test` made it fail.
         """
         about = "run" if by_run else ""

@@ -1,4 +1,4 @@
-"""What has to be alike wherever runs are made, and the error where it is not.
+"""What has to be alike wherever runs are made, and the error if it is not.
 
 xdist compares the ids that workers collected and nothing else, so a machine whose data file
 expects other answers would be counted like any other.
@@ -28,7 +28,7 @@ ROUNDS = 2
 def check_same_inputs(
     sop: SopSession, contents: Mapping[str, Mapping[str, str]], node: Any
 ) -> None:
-    """Compare what a worker read, or this process where `node` is `None`, with what lies here.
+    """Compare what a worker read, or this process if `node` is `None`, with what lies here.
 
     Raises:
         pytest.UsageError: it would judge by something else; with the worker and what differs.
@@ -51,7 +51,7 @@ def has_workers(config: pytest.Config) -> bool:
 
 
 def check_distribution(config: pytest.Config) -> None:
-    """Stop where machines are named and none of them would be used.
+    """Stop if machines are named and none of them would be used.
 
     Raises:
         pytest.UsageError: xdist does not distribute, or `-n` puts its own workers in their place.
@@ -88,7 +88,7 @@ def check_worker_started(node: Any, error: object) -> None:
 
 
 def check_any_came_up(lost: int, *, of: int) -> None:
-    """Stop where all workers, and those that took over from them, died before they had collected.
+    """Stop if all workers, and those that took over from them, died before they had collected.
 
     Raises:
         pytest.UsageError: they did; xdist would start another one for each task.
@@ -112,7 +112,7 @@ def worker_shown(node: Any) -> str:
     return f"worker {node.gateway.id} ({where}{folder})"
 
 
-# Which runs the built-in items of a session ask for, where only their ids are known.
+# Which runs the built-in items of a session ask for, if only their ids are known.
 
 
 def learn_ids(sop: SopSession, ids: Sequence[str]) -> None:

@@ -56,7 +56,7 @@ class TaskRef:
     @property
     def line(self) -> int:
         """The line of the data file on which the task's row starts, from 1."""
-        # Without building the task, where it is not built yet.
+        # Without building the task, if it is not built yet.
         rows = self.domain.domain.tasks
         if isinstance(rows, TaskRows):
             return rows.line_at(self.position)
@@ -141,7 +141,7 @@ class ActiveDomain:
 def own_version() -> str:
     """Return the version of this package; its metadata are read once.
 
-    It is empty where the package lies on the path without having been installed.
+    It is empty if the package lies on the path without having been installed.
     """
     try:
         return version("pytest-sopbench")
@@ -163,7 +163,7 @@ SHARE: Final = "sop_share"
 class Pace:
     """How a process makes its runs.
 
-    `ahead` is how many runs may be begun before their tests come. Where `direct`, each run is
+    `ahead` is how many runs may be begun before their tests come. If `direct`, each run is
     made in the main thread, without a limit of time, when its test asks for it.
     """
 
@@ -214,7 +214,7 @@ def _limit(config: pytest.Config, options: Options) -> Limit:
     return Limit.fixed(workerinput.get(SHARE, least))
 
 
-# Imports of what the project names: bounded in time, and told of where they take long.
+# Imports of what the project names: bounded in time, and reported if they take long.
 
 
 @contextmanager
@@ -262,7 +262,7 @@ def comparers_of(
     """
 
     def judged(output: OutputField, place: Place) -> Comparer:
-        # Asked only where a field has a judge, whose room no other session loads.
+        # Asked only if a field has a judge, whose room no other session loads.
         return judging_of(config, options).comparer(output, place)
 
     place = Place(

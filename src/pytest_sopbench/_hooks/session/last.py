@@ -1,4 +1,4 @@
-"""`last` is withdrawn while a session is under way, and given back where none comes of it.
+"""`last` is withdrawn while a session is under way, and given back if none comes of it.
 
 A gate that is asked of `last` would else decide on an older session wherever this one ends before
 it has a file: by a usage error, while it collects, or on a full disk.
@@ -79,10 +79,10 @@ class LastSession:
         return (yield)
 
     def end(self, status: object) -> None:
-        """Withdraw the session itself where a hook behind it has taken its status from it.
+        """Withdraw the session itself if a hook behind it has taken its status from it.
 
         Args:
-            status: with which the process ends; `None` where it ends by an exception.
+            status: with which the process ends; `None` if it ends by an exception.
         """
         # A session that Ctrl-C cut short says so itself.
         if status not in {*_TESTS_RAN, self._status} or status is None:

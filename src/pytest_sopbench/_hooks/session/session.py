@@ -228,7 +228,7 @@ class SopSession:
 
     @cached_property
     def prices(self) -> Prices | None:
-        """By what costs are reckoned that agents do not tell; `None` where nothing is there.
+        """By what costs are reckoned that agents do not report; `None` if nothing is there.
 
         Raises:
             pytest.UsageError: the file of prices cannot be used, or the library is not there.
@@ -261,7 +261,7 @@ class SopSession:
         return labels_of(self.agents) if self.has_agents else {}
 
     def label_of(self, agent: str) -> str | None:
-        """Return what stands for an agent in the id of an item; `None` where nothing does."""
+        """Return what stands for an agent in the id of an item; `None` if nothing does."""
         if agent not in self._labels:
             self._labels[agent] = self.labels.get(agent, parameter_of(agent))
         return self._labels[agent]
@@ -271,7 +271,7 @@ class SopSession:
         return agent == current or (self.has_agents and {agent, current} <= {*self.agents})
 
     def spec_of(self, agent: str) -> str | None:
-        """Return the spec of an agent of the options, `None` where they do not name it."""
+        """Return the spec of an agent of the options, `None` if they do not name it."""
         for one in self.options.agents:
             if one.name == agent:
                 return one.spec
@@ -323,7 +323,7 @@ class SopSession:
         return tuple(self._active.values())
 
     def find_active(self, name: str) -> ActiveDomain:
-        """Return a domain in use by its name, loading it where only a worker has done so."""
+        """Return a domain in use by its name, loading it if only a worker has done so."""
         if name not in self._active:
             self.find((self.plan.specs.get(name, name),))
         return self._active[name]
@@ -404,7 +404,7 @@ _SHOWN = 3
 
 
 def deselection_reason(sop: SopSession) -> str:
-    """Say what took selected tasks away, or nothing where all of them were asked for."""
+    """Say what took selected tasks away, or nothing if all of them were asked for."""
     missing = missing_runs(sop)
     if missing:
         cause = " (the set-up of a test failed)" if sop.lacks_set_up else ""
@@ -414,7 +414,7 @@ def deselection_reason(sop: SopSession) -> str:
         return f"no test asked for a run of the typed agent {', '.join(unused)}"
     count, of = sop.plan.taken_away, len(sop.plan.selected)
     if not of and is_narrowed(sop.config):
-        # Where all of them go, the controller of xdist may be told of none.
+        # If all of them go, the controller of xdist may be told of none.
         count = of = len(list(expected_runs(sop)))
     if not count:
         return ""
@@ -498,7 +498,7 @@ def expected_runs(sop: SopSession) -> Iterator[RunKey]:
 def _demanded(sop: SopSession) -> Sequence[ActiveDomain]:
     """Return the domains whose selected tasks must all be accounted for.
 
-    What only the configuration names says which tasks tests may use, and demands none. Where tests
+    What only the configuration names says which tasks tests may use, and demands none. If tests
     were given that ask for no run at all, such as for a toolbox alone, nothing is demanded either.
     """
     options, plan = sop.options, sop.plan
@@ -598,7 +598,7 @@ def is_narrowed(config: pytest.Config) -> bool:
 def is_due(sop: SopSession) -> bool:
     """Tell whether a run is surely made, before anything is collected.
 
-    That is so where no test but the built-in one is asked for, and nothing takes tests away.
+    That is so if no test but the built-in one is asked for, and nothing takes tests away.
     """
     paths = sop.config.args_source is pytest.Config.ArgsSource.ARGS
     return sop.makes_runs and not paths and not is_narrowed(sop.config)
@@ -631,7 +631,7 @@ def check_writable(
         sop: the session.
         option: what asks for the file.
         path: the file.
-        attempt: tries to write it as it will be written, and raises `OSError` where it cannot.
+        attempt: tries to write it as it will be written, and raises `OSError` if it cannot.
 
     Raises:
         pytest.UsageError: names the option, the file, and why.

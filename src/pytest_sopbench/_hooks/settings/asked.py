@@ -72,7 +72,7 @@ def domain_paths(config: pytest.Config) -> tuple[Path, ...]:
 
 
 def how_to_run(config: pytest.Config) -> str:
-    """Say how the domains of the configuration are run, where nothing was collected."""
+    """Say how the domains of the configuration are run, if nothing was collected."""
     here = config.invocation_params.dir
     folders = [path for path in domain_paths(config) if path.is_dir()]
     paths = " ".join(shell_word(os.path.relpath(path, here)) for path in folders)
@@ -170,7 +170,7 @@ class _SetUp(NamedTuple):
 
 
 def check_rootdir(config: pytest.Config) -> None:
-    """Stop where the value of an option has changed rootdir or the configuration file.
+    """Stop if the value of an option has changed rootdir or the configuration file.
 
     Raises:
         pytest.UsageError: with the spelling that is safe.
@@ -211,7 +211,7 @@ def _message(option: str, value: str, *, given: _SetUp, meant: _SetUp) -> str:
 
 
 def _set_up(config: pytest.Config, paths: Sequence[str]) -> _SetUp:
-    """Return what pytest settles where these are its test paths, as `determine_setup` of it does.
+    """Return what pytest settles if these are its test paths, as `determine_setup` of it does.
 
     `--rootdir` names the root alone, and the file is searched all the same.
     """
@@ -234,14 +234,14 @@ def _set_up(config: pytest.Config, paths: Sequence[str]) -> _SetUp:
 
 def _configured(folder: Path) -> _SetUp | None:
     project = read_project(folder)
-    # A file that says nothing to pytest is the configuration where no other file is.
+    # A file that says nothing to pytest is the configuration if no other file is.
     fallback = project.folder / "pyproject.toml"
     file = project.file or (fallback if fallback.is_file() else None)
     return _SetUp(project.folder, file) if file else None
 
 
 def _existing(here: Path, word: str) -> Path | None:
-    """Return the path that a word names: that of the file, where it is a node id."""
+    """Return the path that a word names: that of the file, if it is a node id."""
     path = _absolute(here, word.split("::", maxsplit=1)[0])
     # A path may be too long for a `Path` to be asked about it.
     return path if os.path.exists(path) else None  # noqa: PTH110

@@ -26,7 +26,7 @@ from pytest_sopbench.errors import ExtensionError
 
 
 def ini_values(config: pytest.Config, name: str) -> tuple[str, ...]:
-    """Return the words of one ini value; no words where it is not set.
+    """Return the words of one ini value; no words if it is not set.
 
     Raises:
         pytest.UsageError: a quote or a backslash in it stands alone.
@@ -43,7 +43,7 @@ def ini_values(config: pytest.Config, name: str) -> tuple[str, ...]:
 
 
 def ini_value(config: pytest.Config, name: str) -> str | None:
-    """Return the one word of an ini value, or `None` where it is not set.
+    """Return the one word of an ini value, or `None` if it is not set.
 
     Raises:
         pytest.UsageError: it has more than one word.
@@ -97,7 +97,7 @@ SET_UP_FAILED: Final = "the set-up of a test failed before it asked for a run of
 NOT_CHECKED: Final = "sop: {}, so the gate of the configuration was not checked"
 """What a session says that has a gate of the configuration and no SOP test that was run."""
 UNDECIDED: Final = "the session was ended with status 0 before it was over"
-"""What is said where a status of 0 tells nothing."""
+"""What is said if a status of 0 tells nothing."""
 _NO: Final = frozenset({"", "0", "false"})
 
 

@@ -100,7 +100,7 @@ def item_name(key: RunKey, label: str | None = None) -> str:
 
     Args:
         key: of the run.
-        label: of its agent, where the session has several. It stands where pytest has parameters,
+        label: of its agent, if the session has several. It stands where pytest has parameters,
             so that the name without it selects the items of all agents.
     """
     # A slash of the task's own id is encoded, so this one can only begin a trial.
@@ -123,7 +123,7 @@ def split_label(text: str) -> tuple[str, str | None]:
 
 
 def domain_id(domain: Domain, rootpath: Path, *, in_project: bool) -> str:
-    """Return the node id of a domain: its data file, or `sop:NAME` where it is not the project's.
+    """Return the node id of a domain: its data file, or `sop:NAME` if it is not the project's.
 
     A virtual environment may lie inside the project, so a path does not tell the one from the
     other.

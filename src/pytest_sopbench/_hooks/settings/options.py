@@ -49,7 +49,7 @@ from pytest_sopbench._settings.table import (
 _T = TypeVar("_T")
 
 PRICE_WORDS: Final = ("", "none", "genai-prices")
-"""Not set: genai-prices where it is installed."""
+"""Not set: genai-prices if it is installed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +224,7 @@ def _words(config: pytest.Config, name: str) -> tuple[str, ...]:
 
 
 def _read(config: pytest.Config, name: str, reader: Callable[[str], _T]) -> _T | None:
-    """Return the one value of an option, or `None` where nothing sets it."""
+    """Return the one value of an option, or `None` if nothing sets it."""
     source, texts = _set_by(config, name)
     return _one(config, source, texts, reader) if texts else None
 
@@ -302,7 +302,7 @@ class Replay:
         ignored: paths of requests that need not agree.
         hosts: hosts whose traffic is left alone.
         changing: patterns of what changes with every run inside of texts.
-        max_age: days after which a recording is too old; `None` where none is.
+        max_age: days after which a recording is too old; `None` if none is.
     """
 
     mode: Literal["off"] | Mode

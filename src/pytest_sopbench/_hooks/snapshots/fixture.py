@@ -52,7 +52,7 @@ COUNTED: pytest.StashKey[SnapshotSession] = pytest.StashKey()
 class SopSnapshot:
     """What a trajectory is compared with: `assert sop_run.trajectory == sop_snapshot`.
 
-    It reads what was approved and decides; syrupy writes where that is asked for, and counts.
+    It reads what was approved and decides; syrupy writes if that is asked for, and counts.
     Only the first trial of a task is compared and approved.
     """
 
@@ -123,7 +123,7 @@ class SopSnapshot:
 
     @property
     def lines(self) -> list[str]:
-        """What the last comparison says where it failed; the first line says the most."""
+        """What the last comparison says if it failed; the first line says the most."""
         with masking(self._redaction.text):
             return [harmless(self._redaction.text(line)) for line in self._explain()]
 
@@ -157,7 +157,7 @@ class SopSnapshot:
     def _held_text(
         self, made: Trajectory, text: str, found: str | SnapshotFileError | None
     ) -> str | None:
-        """Return what is approved, as it stands in its file, where the run keeps to it."""
+        """Return what is approved, as it stands in its file, if the run keeps to it."""
         if found is None:
             self._explain = partial(missing_lines, self._title, made, approve=self._approve)
             return None
@@ -187,7 +187,7 @@ class SopSnapshot:
         approved: Sequence[Mapping[str, JsonValue]],
         found: str,
     ) -> str | None:
-        """Return what is approved where the document is equal to one that is, path by path."""
+        """Return what is approved if the document is equal to one that is, path by path."""
         (document,) = approved_documents(Snapshot(task="", approved=(made,))) or ({},)
         every = [compare_documents(rules, one, document).mismatches for one in approved]
         nearest = min(every, key=len)
@@ -254,7 +254,7 @@ def check_update(config: pytest.Config, where: str, agents: Sequence[str]) -> No
 
 
 def not_approved(item: pytest.Item) -> str:
-    """Say why the run of an item was not approved where that was asked for, or nothing."""
+    """Say why the run of an item was not approved if that was asked for, or nothing."""
     option: Any = item.config.option
     if item.stash[REF].key.trial > 1:
         return ""
@@ -274,7 +274,7 @@ def not_approved(item: pytest.Item) -> str:
 #
 # A snapshot is left over when its domain has no such task. That is known without running a test,
 # so one that fails before it compares never makes its snapshot look unused. It is looked for only
-# where every task of the domain was left in the session, whatever takes tasks away: `-k`, `--lf`,
+# if every task of the domain was left in the session, whatever takes tasks away: `-k`, `--lf`,
 # node ids, `--sop-sample`, shards.
 
 FOUND = "sop_snapshots_found"

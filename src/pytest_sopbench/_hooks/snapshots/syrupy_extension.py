@@ -1,4 +1,4 @@
-"""Where syrupy keeps a trajectory. Imported only where the fixture `sop_snapshot` is used."""
+"""Where syrupy keeps a trajectory. Imported only if the fixture `sop_snapshot` is used."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class Reply(Protocol):
     headers: Headers
 
     def chunks(self) -> Iterator[bytes]:
-        """Raise `ConnectionError` where the rest does not come."""
+        """Raise `ConnectionError` if the rest does not come."""
         ...
 
     def close(self) -> None:
@@ -141,7 +141,7 @@ class Live:
 
 
 def send(request: Request, environment: Mapping[str, str]) -> Reply:
-    """Send a request to its own host, by the HTTP proxy of the environment where it has one.
+    """Send a request to its own host, by the HTTP proxy of the environment if it has one.
 
     Raises:
         OSError: the provider cannot be reached.
@@ -165,7 +165,7 @@ def send(request: Request, environment: Mapping[str, str]) -> Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """`variables`: the first one is always set, the others where the environment has them."""
+    """`variables`: the first one is always set, the others if the environment has them."""
 
     name: str
     variables: tuple[str, ...]

@@ -172,7 +172,7 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_POST  # noqa: N815 - so it is called
 
     def handle_expect_100(self) -> bool:
-        """Have a body sent only where it would be read."""
+        """Have a body sent only if it would be read."""
         try:
             self._visit()
         except _RefusedError as refused:

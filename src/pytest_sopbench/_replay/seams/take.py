@@ -55,7 +55,7 @@ class Take:
         headers: Iterable[tuple[str, str]],
         decoded: bool = False,
     ) -> None:
-        """Begin with the head of a reply; `decoded` where the chunks come without an encoding."""
+        """Begin with the head of a reply; `decoded` if the chunks come without an encoding."""
         self._tape = tape
         self._request = request
         self._status = status
@@ -411,7 +411,7 @@ def _host(url: str) -> tuple[str, int]:
 class Credentials:
     """A tape for requests that fetch credentials: these may be sent, and are never kept.
 
-    A client that is only replayed needs none. Where nothing may be sent, the tape below refuses.
+    A client that is only replayed needs none. If nothing may be sent, the tape below refuses.
     """
 
     def __init__(self, tape: Tape) -> None:

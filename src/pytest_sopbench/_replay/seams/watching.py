@@ -124,7 +124,7 @@ class Installation:
                 self.moved.append(str(error))
 
 
-# Children of a run that find the proxy, where other code of this process starts them.
+# Children of a run that find the proxy, if other code of this process starts them.
 #
 # The environment of a process is one for all runs in flight, so nothing is ever set in it. Each
 # child gets an environment of its own when it is started, and that is where ours is put in: in
@@ -200,7 +200,7 @@ class Watching:
 def watching(left_out: Sequence[str] = ()) -> Generator[Watching]:
     """See the traffic of this process and of the children of runs, for as long as a block lasts.
 
-    A library is patched where it is imported already, and else when it is. A block within another
+    A library is patched if it is imported already, and else when it is. A block within another
     one changes nothing but the hosts that are left out, and the outer one gives back what was
     there.
     """

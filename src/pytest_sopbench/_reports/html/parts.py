@@ -124,9 +124,9 @@ def rate_of(name: str, label: str, value: float | None, bounds: tuple[float, flo
 def histogram(
     title: str, values: Sequence[float], runs: int, words: Callable[[float], str]
 ) -> Histogram | None:
-    """Count values in columns; `None` where there are too few to show anything.
+    """Count values in columns; `None` if there are too few to show anything.
 
-    Columns are equally wide. Where a few values are far above the others, each column is wider
+    Columns are equally wide. If a few values are far above the others, each column is wider
     than the one before by a factor instead, which the chart says.
     """
     known = sorted(values)
@@ -191,7 +191,7 @@ HOLDS, FAILS, OPEN = "holds", "fails", "open"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """A comparison in words; `title` names the domain or agent, where there are several."""
+    """A comparison in words; `title` names the domain or agent, if there are several."""
 
     title: str
     state: str
@@ -410,7 +410,7 @@ def facts_of(summary: Summary, compared: GroupComparison | None = None) -> Seque
 
 
 def _procedure(summary: Summary, was: Summary | None) -> Iterator[Fact]:
-    """Yield how the runs kept to the procedure, and what a guess would come to, where known."""
+    """Yield how the runs kept to the procedure, and what a guess would come to, if known."""
     told: tuple[tuple[str, Callable[[Summary], str], str], ...] = (
         (
             "tool accuracy",
@@ -558,7 +558,7 @@ LISTED: Final = 5_000
 """Runs that the plain list names; of a larger session it has those that are not correct first."""
 
 NOTICEABLE: Final = 0.01
-"""Seconds that the longest run takes at least where times are shown: the rest is the machine's."""
+"""Seconds that the longest run takes at least if times are shown: the rest is the machine's."""
 
 LABELS: Final = 12
 """Labels on a side of a confusion table."""
@@ -597,7 +597,7 @@ class RuleRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """How many runs gave a label where another, or the same, was expected."""
+    """How many runs gave a label when another, or the same, was expected."""
 
     count: int
     expected: int
@@ -639,7 +639,7 @@ class ListLine:
 
 
 def domain_rows(summaries: Mapping[str, Summary]) -> Sequence[GroupRow]:
-    """Return the domains (and agents) of a session; nothing where it has one domain."""
+    """Return the domains (and agents) of a session; nothing if it has one domain."""
     if len({domain_of(title) for title in summaries}) == 1:
         # What it came to stands above, or in the leaderboard.
         return ()

@@ -31,13 +31,13 @@ from pytest_sopbench._reports.text import cut, shown_calls
 
 
 def agent_labels(page: SessionPage) -> Mapping[str, str]:
-    """Return what each agent is called, best first; nothing where the session has one."""
+    """Return what each agent is called, best first; nothing if the session has one."""
     board = page.leaderboard
     return {one.agent: one.label for one in board.standings} if board else {}
 
 
 def run_name(record: RunRecord, labels: Mapping[str, str]) -> str:
-    """Return `DOMAIN/TASK`, with the trial where it is not the first, and one of several agents."""
+    """Return `DOMAIN/TASK`, with the trial if it is not the first, and one of several agents."""
     trial = f"+{record.trial}" if record.trial > 1 else ""
     agent = f"@{labels.get(record.agent, record.agent)}" if labels else ""
     return f"{record.domain}/{record.task}{trial}{agent}"
@@ -111,7 +111,7 @@ class Rows:
         ]
 
     def why(self, record: RunRecord) -> str:
-        """Return the reason in a few words; nothing where all is well."""
+        """Return the reason in a few words; nothing if all is well."""
         if record.outcome is Outcome.CORRECT and not any(one.broken for one in record.rules):
             return ""
         # The outcome stands beside it.
@@ -143,7 +143,7 @@ class Rows:
         return self._words["labels"].place(text)
 
     def _answers(self, record: RunRecord) -> list[list[int]]:
-        """Return which label was given where which was expected, as the tables count it."""
+        """Return which label was given when which was expected, as the tables count it."""
         if record.outcome not in COMPLETED:
             return []
         wrong = {one.field: one for one in record.mismatches}
@@ -168,7 +168,7 @@ def confused_fields(
         (domain_of(title), table.field)
         for title, summary in page.summaries.items()
         for table in summary.confusions
-        # Where all are right no reason tells that they are numbers, but their labels do.
+        # If all are right no reason tells that they are numbers, but their labels do.
         if not all(one == other and _is_number(one) for one, other in table.pairs)
     )
     return [one for one in dict.fromkeys(found) if one not in numbers]
@@ -189,7 +189,7 @@ def _is_number(label: str) -> bool:
 
 
 def changes_of(page: SessionPage) -> Mapping[TaskKey, str]:
-    """Return what became of each task since the baseline, where there is anything to say."""
+    """Return what became of each task since the baseline, if there is anything to say."""
     compared = page.comparison
     if compared is None:
         return {}

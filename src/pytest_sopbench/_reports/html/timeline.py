@@ -200,7 +200,7 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def shortened(value: JsonValue, limit: int = VALUE_LIMIT) -> JsonValue:
-    """Return a value as it is, or the start of its text where it is long."""
+    """Return a value as it is, or the start of its text if it is long."""
     if value is None or isinstance(value, bool | int | float):
         return value
     text = value if isinstance(value, str) else _encode(value)

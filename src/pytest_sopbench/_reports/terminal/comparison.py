@@ -115,7 +115,7 @@ def sop_text(domains: Sequence[str]) -> str:
 
 
 def setup_lines(changes: Sequence[SetupChange]) -> Iterator[str]:
-    """Yield what differs in the agents themselves; nothing where nothing does."""
+    """Yield what differs in the agents themselves; nothing if nothing does."""
     if changes:
         room = WIDTH - _LABEL
         parts: list[str] = []
@@ -137,7 +137,7 @@ def setup_text(change: SetupChange) -> str:
 
 
 def short_comparison_lines(compared: SessionComparison) -> Iterator[str]:
-    """Yield the verdict on one line, or where agents are told apart on one line for each."""
+    """Yield the verdict on one line, or one line for each agent if they are told apart."""
     name = one_line(compared.pooled.name)
     if not compared.has_agents:
         yield f"vs {name}: {short_comparison(compared.pooled)}"
@@ -164,7 +164,7 @@ def p_value(p: float) -> str:
 
 
 def change_text(change: Change, metric: str = "") -> str:
-    """`-1.1 [-3.4, +1.2]`, in points of per cent; `n/a` where a session has nothing to divide.
+    """`-1.1 [-3.4, +1.2]`, in points of per cent; `n/a` if a session has nothing to divide.
 
     That of a metric with a unit is in this unit: `+0.9 [0.1, 1.7] calls`.
     """
@@ -351,7 +351,7 @@ class SessionRow:
 
 
 def session_table_lines(rows: Sequence[SessionRow]) -> Iterator[str]:
-    """Yield a table, 80 columns wide; a cost that not every run told is marked and explained.
+    """Yield a table, 80 columns wide; a cost that not every run reported is marked and explained.
 
     A name that finds no room beside its numbers stands on a line of its own, whole.
     """
@@ -396,7 +396,7 @@ def _against(comparison: GroupComparison | None) -> tuple[str, str, str]:
 
 
 def _untold(summary: Summary) -> int:
-    """Count the runs that took time and did not tell a cost, where others did."""
+    """Count the runs that took time and did not report a cost, if others did."""
     cost = summary.usage.get("cost_usd")
     return max(0, len(summary.durations) - cost.known) if cost else 0
 
@@ -433,7 +433,7 @@ def leaderboard_cells(summary: Summary, *, is_closer: bool = False) -> Mapping[s
     """Return what a leaderboard tells of an agent, by column; what is unknown is `n/a`.
 
     Tokens, cost and time are those of a run: means of what was told, and a median. A star stands
-    where some of the runs did not tell.
+    if some of the runs did not report it.
     """
     rates = {"TSR": summary.tsr, "ECR": summary.ecr, "C-TSR": summary.c_tsr}
     rates["contract"] = summary.contract_rate
@@ -489,7 +489,7 @@ def _more_cells(summary: Summary) -> Mapping[str, str]:
 
 
 def _star(summary: Summary, column: str) -> str:
-    """Return a star where a mean over some of the runs could read as one over all of them."""
+    """Return a star if a mean over some of the runs could read as one over all of them."""
     known = [summary.usage[name].known for name in _CONSUMED[column] if name in summary.usage]
     return "*" if len(known) == len(_CONSUMED[column]) and min(known) < summary.runs else ""
 
@@ -568,7 +568,7 @@ def lost_records(
 
     Args:
         records: of the current session.
-        lost: domain, task and agent of each lost task; the agent is empty where one was compared.
+        lost: domain, task and agent of each lost task; the agent is empty if one was compared.
     """
     found: dict[tuple[str, str, str], RunRecord] = {}
     for one in records:

@@ -206,7 +206,7 @@ def _of_runs(one: RunsOfEntry) -> str:
 
 
 def variant_lines(found: Sequence[VariantFinding]) -> Iterator[str]:
-    """Yield a line for each variant; the agent is named where there are several."""
+    """Yield a line for each variant; the agent is named if there are several."""
     several = len({one.agent for one in found}) > 1
     for one in found:
         by = f", agent {one.agent}" if several else ""

@@ -99,8 +99,8 @@ class MissGroups:
         """Yield each kind with its tasks, the most frequent kind first.
 
         Args:
-            keys: the runs that are told of, in their order; all where it is `None`.
-            limit: how many kinds are told; with `None` all of them, and all of their tasks.
+            keys: the runs that are printed, in their order; all if it is `None`.
+            limit: how many kinds are printed; with `None` all of them, and all of their tasks.
             width: columns of a line.
             named: returns the name of a run.
         """

@@ -110,7 +110,7 @@ def procedure_lines(summary: Summary) -> Iterator[str]:
 
 
 def silence_lines(summary: Summary) -> Iterator[str]:
-    """Say it aloud where no tool was called: then no procedure was followed."""
+    """Say it aloud if no tool was called: then no procedure was followed."""
     seen = len(summary.durations)
     if summary.calls.calls or not seen or summary.documents.runs == summary.runs:
         return
@@ -202,7 +202,7 @@ def unneeded_lines(summary: Summary) -> Iterator[str]:
 
 
 def known_lines(summary: Summary) -> Iterator[str]:
-    """Yield what is known of time, tokens and cost; nothing where nothing is."""
+    """Yield what is known of time, tokens and cost; nothing if nothing is."""
     parts = list(_known_parts(summary))
     if parts:
         first = f"{'a run':<{LABEL}}{parts[0]}"
@@ -299,7 +299,7 @@ def class_lines(classes: Mapping[str, Total]) -> Iterator[str]:
         yield from packed(f"{'class':<{LABEL - 1}}", parts, gap=" ", indent=LABEL)
 
 
-# How often each output field is right, in a summary; nothing where there is but one.
+# How often each output field is right, in a summary; nothing if there is but one.
 
 LABEL: Final = 7
 SHOWN: Final = 6
@@ -351,7 +351,7 @@ _LABEL = 7
 def contract_lines(summary: Summary, *, verbosity: int = 0) -> Iterator[str]:
     """Yield the contract rate and a line for each broken rule, `must` first; others are counted.
 
-    With a verbosity above 0 they stand beside one another. Nothing where no run has a contract.
+    With a verbosity above 0 they stand beside one another. Nothing if no run has a contract.
     """
     tally = summary.contract
     if not (summary.rules or tally.runs):
@@ -371,7 +371,7 @@ def contract_lines(summary: Summary, *, verbosity: int = 0) -> Iterator[str]:
 
 
 def breach_lines(summary: Summary) -> Iterator[str]:
-    """Yield the broken rules of severity `must` on one line; nothing where all of them hold."""
+    """Yield the broken rules of severity `must` on one line; nothing if all of them hold."""
     must = (rule for rule in summary.rules if rule.severity is Severity.MUST and rule.broken)
     broken = [_breach(rule) for rule in must]
     if broken:
@@ -406,7 +406,7 @@ ROWS = 20
 """Rows of a table; the rest is counted."""
 
 FEW_ROWS = 5
-"""Rows of the breakdown where there are more answers than `ROWS`."""
+"""Rows of the breakdown if there are more answers than `ROWS`."""
 
 _SHORT = 13
 _INDENT = "  "
@@ -469,7 +469,7 @@ def expected_lines(
     room = width - 36
     side = min(room, max(len("by expected answer"), *(columns(label) + 2 for label in groups)))
     yield f"{'by expected answer':<{side}}{'runs':>8}{'completed':>11}{'correct':>9}{'TSR':>8}"
-    # Where nearly every task has an answer of its own, rows of one run each say nothing.
+    # If nearly every task has an answer of its own, rows of one run each say nothing.
     rows = ROWS if len(ordered) <= ROWS else FEW_ROWS
     for label, one in ordered[:rows]:
         tsr = as_percent(one.tsr if measured else None)
@@ -504,7 +504,7 @@ def table_lines(summary: Summary, *, width: int = WIDTH) -> Iterator[str]:
     yield from tool_lines(summary.tools, width=width)
 
 
-# What several trials of a task say, in the summary; nothing where each task has one.
+# What several trials of a task say, in the summary; nothing if each task has one.
 
 LIMIT = 20
 """Tasks that are listed; the saved session holds all of them."""
@@ -513,7 +513,7 @@ _GAP = "   "
 
 
 def trial_lines(summary: Summary) -> Iterator[str]:
-    """Yield pass any and pass all, with intervals over tasks; nothing where trials are one."""
+    """Yield pass any and pass all, with intervals over tasks; nothing if trials are one."""
     if not summary.trials_by:
         return
     trials, bounds = summary.trials, summary.trial_bounds
@@ -563,7 +563,7 @@ def trials_per_task(trials: TrialCounts) -> str:
     return f"{most}" if least == most else f"{least} to {most}"
 
 
-# The summary on a terminal: one block for each domain, and a total where there are several.
+# The summary on a terminal: one block for each domain, and a total if there are several.
 
 _ALWAYS: Final = frozenset({"tsr", "ecr"})
 """Of all metrics, those that every reader is shown."""
@@ -625,7 +625,7 @@ def total_lines(agent: str, total: Total, *, verbosity: int = 0, named: str = ""
         agent: as the session names it.
         total: of its domains.
         verbosity: as pytest counts `-v` and `-q`.
-        named: the agent where the session has others, for the one line below verbosity 0.
+        named: the agent if the session has others, for the one line below verbosity 0.
     """
     several = counted(total.domains, "domain")
     pooled = total.pooled

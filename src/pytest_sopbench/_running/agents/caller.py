@@ -63,7 +63,7 @@ class RunApprover:
             summary: what somebody should know who decides.
 
         Returns:
-            The decision, which is true in a condition where the step was approved.
+            The decision, which is true in a condition if the step was approved.
 
         Raises:
             AgentSpecError: the user's approver returned something else than a decision.
@@ -108,7 +108,7 @@ _LATE: Final = "env:"
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """What is called, and how; `method` is empty where `owner` is called itself."""
+    """What is called, and how; `method` is empty if `owner` is called itself."""
 
     owner: Any
     method: str
@@ -214,7 +214,7 @@ class AgentCaller:
 
 
 def output_schema(domain: Domain) -> JsonValue:
-    """Return the JSON schema of the answer; `None` where the answer is no document."""
+    """Return the JSON schema of the answer; `None` if the answer is no document."""
     return to_json_value(domain.document.schema) if domain.document else None
 
 
@@ -228,7 +228,7 @@ _MADE: Final[Mapping[str, Callable[[Domain], object]]] = {
     "output_schema": output_schema,
     "steps": lambda domain: domain.procedure,
 }
-"""What is made of a domain where an agent has a parameter of that name."""
+"""What is made of a domain if an agent has a parameter of that name."""
 
 
 def _target(agent: Any, names: tuple[str, ...]) -> _Target:

@@ -62,7 +62,7 @@ def _reference_policy(_: str, context: AgentContext) -> object:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """What the agent does on one task; `domain` is empty where the line says nothing of it."""
+    """What the agent does on one task; `domain` is empty if the line says nothing of it."""
 
     task: str
     line: int
@@ -382,7 +382,7 @@ def _as_written(spec: str, attribute: str = "agent") -> str:
 def _is_module(name: str, path: Path) -> bool:
     """Tell whether a module of this name lies in a folder; none is imported to find out."""
     place = path.joinpath(*name.split("."))
-    # A name that no disk takes is none either, where a `Path` would raise.
+    # A name that no disk takes is none either, though a `Path` would raise.
     return any(map(isfile, (place.with_suffix(".py"), place / "__init__.py")))
 
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # well begin within one of its ticks. A call that still runs when the run ends stays in the record,
 # as one that did not end.
 #
-# Threads take calls that one reply of a model asks for in any order, and end them in any. Where
+# Threads take calls that one reply of a model asks for in any order, and end them in any. If
 # the replies of a run are seen, that order is not told: such calls stand as the reply has them,
 # and overlap, unless the program made them one after another.
 
@@ -190,7 +190,7 @@ class CallLog:
             return entry
 
     def ask(self, entry: OpenCall) -> bool:
-        """Take down that the tool of a call is asked; false where the call was given up before."""
+        """Take down that the tool of a call is asked; false if the call was given up before."""
         with self._lock:
             entry.asked = not entry.left
             return entry.asked
@@ -291,7 +291,7 @@ class CallLog:
 
 
 def _asked_together(entries: Sequence[OpenCall]) -> Iterator[list[OpenCall]]:
-    """Yield the calls that one reply asked for, in its order, where threads made it theirs."""
+    """Yield the calls that one reply asked for, in its order, if threads made it theirs."""
     of_reply: dict[int, list[OpenCall]] = {}
     for one in entries:
         if one.reply is not None:
@@ -350,10 +350,10 @@ class ReportedUsage:
         self._usage = UNKNOWN_USAGE
 
     def consumed(self, returned: Usage = UNKNOWN_USAGE) -> Usage:
-        """Return what the run has consumed, and what it cost where that can be reckoned.
+        """Return what the run has consumed, and what it cost if that can be reckoned.
 
         Args:
-            returned: what was told by what the agent returned; it counts where no report told it.
+            returned: what was told by what the agent returned; it counts if no report told it.
         """
         with self._lock:
             reported, reckoning = self._usage, self._reckoning
@@ -508,7 +508,7 @@ def compile_checks(domain: Domain) -> dict[str, ArgumentCheck]:
 
 def _validator(domain: Domain, spec: ToolSpec) -> jsonschema_rs.Validator:
     try:
-        import jsonschema_rs  # noqa: PLC0415 - only where it is asked for
+        import jsonschema_rs  # noqa: PLC0415 - only if it is asked for
 
         return jsonschema_rs.validator_for(
             cast("dict[str, Any]", spec.parameters), validate_formats=True, retriever=_refuse

@@ -111,7 +111,7 @@ def plan_filling(
 
     Args:
         signature: of the callable, without `self`.
-        required: names that are filled where the parameter has no default.
+        required: names that are filled if the parameter has no default.
         wanted: names that are filled wherever there is a parameter of that name.
 
     Raises:
@@ -166,7 +166,7 @@ def load_manager_factory(domain: Domain) -> ManagerFactory:
     The manager is the one class defined there whose name ends in `Manager` and that has a
     `process_tool_call`. Of its constructor's parameters, `row` is filled with a copy of the
     task's inputs and tool results, `domain_dir` with the domain's folder, and `world` with the
-    tables of the run, where the domain has a world.
+    tables of the run, if the domain has a world.
 
     Raises:
         ToolSpecError: the file cannot be imported, or it has no such class, or more than one,

@@ -30,7 +30,7 @@ _SHOWN: Final = 120
 
 
 def with_policy(domain: Domain, *, trusted: bool) -> StateRules | None:
-    """Return how the end state is judged, with a policy to be asked where it says what is right."""
+    """Return how the end state is judged, with a policy to be asked if it says what is right."""
     state = domain.state
     if state is None or not state.by_policy:
         return state
@@ -44,7 +44,7 @@ class PolicyStates(Mapping[str, PolicyState]):
     that does not end is left behind in its thread, and asked for no other task.
 
     Args:
-        domain: the domain; its code is run only where it is `trusted`.
+        domain: the domain; its code is run only if it is `trusted`.
         trusted: whether it is.
     """
 

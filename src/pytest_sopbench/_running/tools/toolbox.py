@@ -143,8 +143,8 @@ class Tools:
             arguments: a mapping of what it is given.
 
         Returns:
-            The tool's own mapping; `{"result": value}` where its value is no mapping; and
-            `{"error": message}` where `call` would have raised.
+            The tool's own mapping; `{"result": value}` if its value is no mapping; and
+            `{"error": message}` if `call` would have raised.
         """
         value, error = serve(self, name, {} if arguments is None else arguments)
         if isinstance(error, RunOverError):
@@ -171,7 +171,7 @@ class Tools:
         return plain_specs(_behind(self).specs)
 
     def output_schema(self) -> JsonValue:
-        """The JSON schema of the answer, where it is a document; else `None`."""
+        """The JSON schema of the answer, if it is a document; else `None`."""
         return to_json_value(_behind(self).schema)
 
     def functions(self, on_error: OnError = "return") -> list[Callable[..., JsonValue]]:
@@ -227,7 +227,7 @@ class Tools:
         Args:
             step: what was approved.
             by: who decided.
-            granted: false where it was denied.
+            granted: false if it was denied.
             reason: why.
         """
         _behind(self).record_approval(step, by, granted, reason)
@@ -398,7 +398,7 @@ class Toolbox:
 
     @property
     def state(self) -> tuple[StateChange, ...] | None:
-        """What the calls changed in the run's world; null where there is none."""
+        """What the calls changed in the run's world; null if there is none."""
         if self._world is None:
             return None
         steps = self.log.steps
@@ -494,7 +494,7 @@ class Toolbox:
         return value, None
 
     def _refuse(self, call: OpenCall) -> None:
-        """Find out what is wrong with a call, and refuse it where that is asked for."""
+        """Find out what is wrong with a call, and refuse it if that is asked for."""
         check = self._checks.get(call.name)
         if check is None:
             msg = f"there is no tool {call.name!r}"

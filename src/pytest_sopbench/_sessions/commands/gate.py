@@ -1,4 +1,4 @@
-"""Ask gates of a saved session, alone or beside another one: the answer is that of the session.
+"""Check gates on a saved session, alone or beside another one: the result is the session's own.
 
 What a comparison says of the two is asked here as well, since gates and pages want the same of it.
 """
@@ -79,7 +79,7 @@ def ask_gates(
 ) -> Decision:
     """Check gates on a session, and whether what must hold did: rules, and tasks that must pass.
 
-    Where lines are damaged every gate is inconclusive, and none holds where the session has no end.
+    If lines are damaged every gate is inconclusive, and none holds if the session has no end.
     Tests that failed in it, and that no gate forgives, fail it here as well.
 
     Args:
@@ -138,7 +138,7 @@ def compare_saved(
     """Compare a session with a baseline, as far as both files tell.
 
     What the options of the current session did not select is left out: domains that it was not run
-    on and agents that did not run here (see `domains_left_out`, `agents_left_out`), and, where it
+    on and agents that did not run here (see `domains_left_out`, `agents_left_out`), and, if it
     was run on a part of the tasks, those that it did not plan. With a slim baseline nothing but
     outcomes and names of calls is compared.
 
@@ -170,7 +170,7 @@ def compare_saved(
 def domains_left_out(baseline: SavedSession, current: SavedSession) -> frozenset[str]:
     """Return the domains that the baseline has and the current session was not run on.
 
-    Where they have none in common, none is left out: then there is nothing else to say of them.
+    If they have none in common, none is left out: then there is nothing else to say of them.
     """
     there, here = frozenset(baseline.header.domains), frozenset(current.header.domains)
     return frozenset() if there.isdisjoint(here) else there - here
@@ -179,7 +179,7 @@ def domains_left_out(baseline: SavedSession, current: SavedSession) -> frozenset
 def agents_left_out(baseline: SavedSession, current: SavedSession) -> frozenset[str]:
     """Return the agents that the baseline has and the current session was not run by.
 
-    Agents are known by what their runs are filed under. Where each session has one agent, one is
+    Agents are known by what their runs are filed under. If each session has one agent, one is
     compared with the other, whatever they are called.
 
     Raises:

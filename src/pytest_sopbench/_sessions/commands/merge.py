@@ -148,7 +148,7 @@ def merge_shards(
 
     Args:
         shards: all parts of one session, each of which came to its end.
-        order: the ids of the tasks of a domain in the order of its rows, where that is known;
+        order: the ids of the tasks of a domain in the order of its rows, if that is known;
             else the tasks of the first shard come first.
 
     Raises:
@@ -371,7 +371,7 @@ def _summaries(parts: Sequence[SavedSession]) -> Mapping[str, Summary]:
             added[name] = added.get(name, EMPTY) + summary
     records = (record for one in parts for record in one.records)
     counted = summarized(records, gates=recorded_gates(parts[0]))
-    # Where a shard has one agent of a domain and another has two, their titles differ.
+    # If a shard has one agent of a domain and another has two, their titles differ.
     if added.keys() != counted.keys():
         return counted
     # A shard whose provider was away is no measure of the whole, which bounds it anew.

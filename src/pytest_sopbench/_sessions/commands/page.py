@@ -47,7 +47,7 @@ def session_page(
     Args:
         saved: the session.
         decision: what came of its gates.
-        comparison: with a baseline, where there is one.
+        comparison: with a baseline, if there is one.
         remarks: what must not go unsaid, beside what the file tells.
         sources: where a format finds what stands in no run of the session.
         gates: those that were checked instead of the session's own.
@@ -277,9 +277,9 @@ def row_places(
     Args:
         domains: those of the tasks.
         tasks: whose rows are looked for.
-        project: a folder in the repository. What is installed does not belong to it, even where
+        project: a folder in the repository. What is installed does not belong to it, even if
             its environment does.
-        environment: tells where the repository is where it was checked out without git.
+        environment: tells where the repository is if it was checked out without git.
     """
     top = _top(project.resolve(), environment)
     places: dict[TaskName, RowPlace] = {}
@@ -303,7 +303,7 @@ def _top(project: Path, environment: Mapping[str, str]) -> Path:
 
 
 def _inside(file: Path, top: Path) -> str | None:
-    """Return the path of a file from the top of the repository, or nothing where it is none."""
+    """Return the path of a file from the top of the repository, or nothing if it is none."""
     if not file.is_relative_to(top):
         return None
     path = file.relative_to(top)

@@ -41,7 +41,7 @@ GONE = "its domain has no such task; is it renamed or its row deleted?"
 class RescoredSession:
     """A session that was judged again.
 
-    `changed` are pairs of a run before and after, where its outcome is another. `refused` are
+    `changed` are pairs of a run before and after, if its outcome is another. `refused` are
     the runs that cannot be judged from what was kept, by the reason. `gates` are those of the
     session.
     """
@@ -83,11 +83,11 @@ def rescore_session(
         saved: the session.
         domains: those of the session, as they are today.
         scoring: whose rules decide.
-        asking: asks those who compare fields, by domain; where it is not given for one, what they
+        asking: asks those who compare fields, by domain; if it is not given for one, what they
             found when the runs were made is what is judged by.
         doubtful: model judges on which no gate may rest today; `None` if nothing is known of
             them that the session does not say itself.
-        judged: how far model judges are calibrated today, where that is known.
+        judged: how far model judges are calibrated today, if that is known.
 
     Raises:
         SessionFileError: it is a slim baseline, which holds no answers; or it is damaged; or an
@@ -180,7 +180,7 @@ def _rules(domain: Domain, scoring: Scoring, *, off: bool) -> JudgingRules:
 def _relied_on(
     options: SessionOptions, doubtful: Doubtful | None, judged: Sequence[JudgedField]
 ) -> SessionOptions:
-    """Return options that say how far model judges can be relied on today, where that is known."""
+    """Return options that say how far model judges can be relied on today, if that is known."""
     if doubtful is not None:
         options = replace(options, doubtful=doubtful)
     if judged:

@@ -132,7 +132,7 @@ def _with_lines(path: Path, header: SessionHeader, lines: Iterable[str]) -> Iter
 
 
 def header_differences(then: SessionHeader, now: SessionHeader) -> Iterator[str]:
-    """Say of which agent the runs were, where it is another; the domains are for later."""
+    """Say of which agent the runs were, if it is another; the domains are for later."""
     yield from _agent_differences(then, now)
     for what, before, today in (
         ("agent arguments", _shown(then.agent_args), _shown(now.agent_args)),

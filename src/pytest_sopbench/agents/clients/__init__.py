@@ -89,6 +89,6 @@ def shown_address(address: str) -> str:
 
 
 def server_of(model: str, connection: Connection) -> str:
-    """Return the address of another server than the provider's own; empty where none is asked."""
+    """Return the address of another server than the provider's own; empty if none is asked."""
     held = (os.environ.get(name, "") for name in _ADDRESSES[model.partition("/")[0]])
     return connection.base_url or next(filter(None, held), "")

@@ -165,7 +165,7 @@ def _watch(client: Any, connection: Connection, secrets: Collection[str]) -> Non
         passes = passes or came.status_code in _OTHER_SERVER_ERRORS
         if not passes or attempts > connection.max_retries:
             return None
-        # As botocore waits where it repeats a request by itself.
+        # As botocore waits when it repeats a request by itself.
         return random.random() * min(2.0 ** (attempts - 1), 20.0)  # noqa: S311 - no secret
 
     def add_headers(request: Any, **_: Any) -> None:
@@ -179,7 +179,7 @@ def _watch(client: Any, connection: Connection, secrets: Collection[str]) -> Non
 
 
 def _unread(response: Mapping[str, Any], operation: Any) -> str:
-    """Say that botocore breaks over a reply, where it does so."""
+    """Say that botocore breaks over a reply, if it does so."""
     parsers: Any = import_module("botocore.parsers")
     try:
         parser = parsers.create_parser(operation.metadata["protocol"])
@@ -254,7 +254,7 @@ def _reply(response: Mapping[str, Any], asked: ModelRequest) -> Reply:
     output: Mapping[str, Any] = response.get("output") or {}
     message: Mapping[str, Any] = output.get("message") or {}
     said: list[dict[str, Any]] = message.get("content") or []
-    # What is blank is refused where it goes back.
+    # What is blank is refused when it goes back.
     blocks = [block for block in said if str(block.get("text", "-")).strip()]
     uses: list[Mapping[str, Any]] = [one["toolUse"] for one in blocks if "toolUse" in one]
     ids = valid_ids((use.get("toolUseId") for use in uses), asked, NAME)

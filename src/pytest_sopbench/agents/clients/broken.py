@@ -18,7 +18,7 @@ FILTERED: Final = "content_filter"
 """The code of an error that says that the provider's filter has refused a request."""
 
 FindFault: TypeAlias = Callable[[Mapping[str, Any]], str]
-"""Says what a document lacks that a reply of an API must have; nothing where it lacks nothing."""
+"""Says what a document lacks that a reply of an API must have; nothing if it lacks nothing."""
 
 _LONGEST: Final = 200
 _NOT_SHOWN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
@@ -37,7 +37,7 @@ class FailedResponseError(Exception):
 def what_is_broken(status: int, kind: str, body: bytes, find_fault: FindFault, mask: Mask) -> str:
     """Say what came in place of a reply: status, content type, and the server's own words.
 
-    It is empty where the body is a reply, or says that the request itself is at fault.
+    It is empty if the body is a reply, or says that the request itself is at fault.
     """
     told = body.decode(errors="replace")
     data: dict[str, Any] = {}
@@ -106,10 +106,10 @@ def error_words(data: Mapping[str, Any]) -> str:
 
 
 def filtered_by(error: Mapping[str, Any]) -> str | None:
-    """Return which categories made a filter refuse a request; `None` where no filter has.
+    """Return which categories made a filter refuse a request; `None` if no filter has.
 
     It is the shape in which Azure says so: `innererror.content_filter_result` has each category
-    with `filtered` and, where it has one, its `severity`.
+    with `filtered` and, if it has one, its `severity`.
     """
     if FILTERED not in (error.get("code"), error.get("type")):
         return None
@@ -209,7 +209,7 @@ def valid_name(name: str) -> str:
 def valid_ids(
     ids: Iterable[object], asked: ModelRequest, form: re.Pattern[str] | None = None
 ) -> list[str]:
-    """Return an id for each call of a reply: its own, where it has the form and is the first.
+    """Return an id for each call of a reply: its own, if it has the form and is the first.
 
     Ids are unique in the whole conversation, as Bedrock wants it. Made ones have nine letters and
     digits, which every provider takes, and are the same whenever the conversation is.
@@ -232,7 +232,7 @@ def _made(taken: Collection[str]) -> str:
 
 
 def sent_arguments(written: object, read: object) -> str:
-    """Return arguments as a text that holds a JSON object, the model's own where it does."""
+    """Return arguments as a text that holds a JSON object, the model's own if it does."""
     if isinstance(written, str) and written.strip() and as_object(read) is not None:
         return written
     return json.dumps(as_object(read) or {}, ensure_ascii=False)

@@ -85,7 +85,7 @@ class OpenAIChat:
         if request.tools:
             body["tools"] = [{"type": "function", "function": {**one}} for one in request.tools]
         else:
-            # OpenAI refuses it where there are no tools.
+            # OpenAI refuses it if there are no tools.
             body.pop("parallel_tool_calls", None)
         if request.stop:
             body["stop"] = list(request.stop)
@@ -181,7 +181,7 @@ def _told(request: ToolRequest, call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_arguments(text: object) -> object:
-    """Return the arguments as a dict, or as they were written where they are no JSON object."""
+    """Return the arguments as a dict, or as they were written if they are no JSON object."""
     if text is None or (isinstance(text, str) and not text.strip()):
         # So some models call a tool without parameters.
         return {}

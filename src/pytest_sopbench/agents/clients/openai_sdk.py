@@ -27,7 +27,7 @@ from pytest_sopbench.agents.settings import Connection
 from pytest_sopbench.errors import AgentSpecError, Unavailable
 
 NO_KEY: Final = "no-key"
-"""What a server of one's own is sent where no key is set; most ask for none."""
+"""What a server of one's own is sent if no key is set; most ask for none."""
 
 _MOST_CONNECTIONS: Final = 1000
 

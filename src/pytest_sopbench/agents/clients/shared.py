@@ -80,7 +80,7 @@ async def in_thread(call: Callable[[], T]) -> T:
         if future.done():
             return
         if error is None:
-            future.set_result(value)  # type: ignore[arg-type] # it is a T where nothing was raised
+            future.set_result(value)  # type: ignore[arg-type] # it is a T if nothing was raised
         else:
             future.set_exception(error)
 

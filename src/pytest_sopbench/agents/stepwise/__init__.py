@@ -40,7 +40,7 @@ class Stepwise(ModelAgent):
 
     A step is carried out with its text, the text that applies to all steps, the inputs, the tools,
     and what earlier steps have found. The model ends it with a tool of the agent's own, and may go
-    on at another step where the SOP orders that.
+    on at another step if the SOP orders that.
     """
 
     max_turns: int | str = 100

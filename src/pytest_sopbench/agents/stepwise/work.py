@@ -36,7 +36,7 @@ class Turns:
 class Worked:
     """How the work on a step ended: it is completed, or `error` or `is_over_limit` says why not.
 
-    `answer` is a text of the model that holds the answer; where the model would say nothing else,
+    `answer` is a text of the model that holds the answer; if the model would say nothing else,
     `is_final` holds and the step counts as the last one.
     """
 
@@ -110,7 +110,7 @@ class StepWork:
             self._answer = message.text
 
     def _served(self, requests: tuple[ToolRequest, ...]) -> Generator[Step, Any, Completion | None]:
-        """Make the calls of a reply; return the completion where it is one."""
+        """Make the calls of a reply; return the completion if it is one."""
         others = tuple(one for one in requests if one.name != COMPLETE)
         made: tuple[ToolResult, ...] = ()
         if others:
@@ -164,7 +164,7 @@ class StepWork:
 
 COMPLETE: Final = "complete_step"
 END: Final = "answer"
-"""What stands in the place of a step where the procedure is at its end."""
+"""What stands in the place of a step when the procedure is at its end."""
 
 
 class _IncompleteError(Exception):

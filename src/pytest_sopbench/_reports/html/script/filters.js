@@ -74,7 +74,7 @@ function sorted(runs) {
     .map(([, run]) => run);
 }
 
-/** Write what is chosen as it stands in the address, behind the `#`; nothing where all is shown. */
+/** Write what is chosen as it stands in the address, behind the `#`; nothing if all is shown. */
 function filterHash() {
   const words = new URLSearchParams();
   if (chosen.text) words.set("q", wellFormed(chosen.text));

@@ -44,7 +44,7 @@ function sopOf(run, detail) {
   return el("aside", { class: "sop", id: "sop", "aria-labelledby": "sop-head", tabindex: "0" }, el("h3", { id: "sop-head" }, "SOP of " + run.domain), el("div", { class: "text" }, parts));
 }
 
-/** Whether the SOP is shown: as it was last asked for, else where there is room and a clause was broken. */
+/** Whether the SOP is shown: as it was last asked for, else if there is room and a clause was broken. */
 function showsSop(run) {
   if (sopPanel.wanted !== null) return sopPanel.wanted;
   return run.rules.length > 0 && matchMedia("(min-width: 75rem)").matches;
@@ -56,7 +56,7 @@ function setSop(shown) {
   byId("sop-button").setAttribute("aria-expanded", String(shown));
   byId("task").classList.toggle("wide-task", shown);
   const first = byId("sop").querySelector("mark");
-  // Where the SOP scrolls by itself, it begins with what was broken.
+  // If the SOP scrolls by itself, it begins with what was broken.
   if (shown && first) byId("sop").scrollTop += first.getBoundingClientRect().top - byId("sop").getBoundingClientRect().top - 48;
 }
 

@@ -87,7 +87,7 @@ function bodyOf(detail, domain) {
   ];
 }
 
-/** Where a run stands among those that are shown; -1 where a filter hides it. */
+/** Where a run stands among those that are shown; -1 if a filter hides it. */
 function positionOf(run) {
   return view.runs.indexOf(run);
 }

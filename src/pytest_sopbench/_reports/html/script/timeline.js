@@ -71,7 +71,7 @@ function stepRow(run, row, hasWanted, hasBase) {
   );
 }
 
-/** The whole table; where nothing was expected and there is no baseline, the calls alone. */
+/** The whole table; if nothing was expected and there is no baseline, the calls alone. */
 function timeline(run) {
   const calls = run.calls || [];
   const hasWanted = Boolean(run.want);
