@@ -275,7 +275,7 @@ def test_an_error_is_ignored_by_the_call_that_follows_where_there_is_none(unweig
     assert ignored.what.startswith("goes unnoticed on 2 of 2 tasks")
     assert rule == {"id": "no-book", "severity": "must", "forbids": ["book"]}
     assert ignored.do.endswith(
-        'with a "when" that leaves out 2 tasks such as P0, where the right run breaks it'
+        'with a "when" that leaves out 2 tasks such as P0, in which the right run breaks it'
     )
 
 

@@ -29,7 +29,7 @@ def test_a_cut_off_that_stands_nowhere_is_told_without_a_policy(lab: Any) -> Non
     found = [one.what for one in lab.findings("unwritten-number")]
 
     assert 3 == len(found)
-    assert "'SHIP' to 'INSURE' where 'points' passes from 31 to 32" in found[0]
+    assert "'SHIP' to 'INSURE' when 'points' passes from 31 to 32" in found[0]
 
 
 def test_a_cut_off_that_is_written_is_fine(lab: Any) -> None:

@@ -74,7 +74,7 @@ def test_a_gate_on_a_domain_that_did_not_run_is_inconclusive_and_misses_elsewher
     text = " ".join(result.output.split())
     assert 1 == result.exit_code
     assert "other: TSR >= 10% inconclusive (got n/a): no run was planned" in text
-    assert "refunds: runs that are not correct, where no gate is checked <= 0" in text
+    assert "refunds: runs that are not correct, if no gate is checked <= 0" in text
 
 
 def test_one_gate_that_does_not_hold_outweighs_one_that_nobody_knows(

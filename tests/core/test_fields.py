@@ -238,7 +238,7 @@ def test_equal_values_match(field: OutputField, expected: Any, actual: Any) -> N
             "other known label",
             id="empty-that-is-a-label",
         ),
-        pytest.param(ENUM, "", "North Quay", "a value, where empty is expected", id="value"),
+        pytest.param(ENUM, "", "North Quay", "a value, but empty is expected", id="value"),
         pytest.param(BOOLEAN, True, "no", "different", id="wrong-boolean"),
         pytest.param(BOOLEAN, True, "sure", "not true or false", id="no-boolean"),
         pytest.param(BOOLEAN, True, 2, "not true or false", id="two-is-no-boolean"),

@@ -29,7 +29,7 @@ class TestWithoutABaseline:
         result.stderr.fnmatch_lines(
             [
                 f"ERROR: --sop-compare=main: there is no {BASELINE}",
-                "make a baseline where all is well: run with --sop-save=main,",
+                "make a baseline when all is well: run with --sop-save=main,",
                 "or with --sop-compare=main,create",
             ]
         )

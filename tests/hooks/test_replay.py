@@ -335,7 +335,7 @@ def test_a_request_to_no_model_is_named_with_its_host_and_what_to_do(
             f"       host:{host} 6",
             "sop_replay_ignore =",
             f"    host:{host}",
-            "       where litellm fetches its prices there: set LITELLM_LOCAL_MODEL_COST_MAP=True",
+            "       if litellm fetches its prices there: set LITELLM_LOCAL_MODEL_COST_MAP=True",
         ]
     )
 

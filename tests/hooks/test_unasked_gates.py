@@ -29,7 +29,7 @@ def test_misses_of_a_domain_fail_where_gates_are_asked_of_another_alone(
     result.stdout.fnmatch_lines(
         [
             "gate   lab: TSR >= 0% holds*",
-            "gate   clinic: runs that are not correct, where no gate is checked <= 0 does not",
+            "gate   clinic: runs that are not correct, if no gate is checked <= 0 does not",
         ]
     )
 
@@ -87,7 +87,7 @@ def test_misses_of_a_session_that_becomes_the_baseline_fail_where_no_gate_bounds
     result = pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:loses_second", *create)
 
     assert FAILED == result.ret
-    result.stdout.fnmatch_lines(["gate   lab: runs that are not correct, where no gate is*"])
+    result.stdout.fnmatch_lines(["gate   lab: runs that are not correct, if no gate is*"])
 
 
 @pytest.mark.parametrize("gate", ["lost=0", "drop=0.1", "p=0.05"])

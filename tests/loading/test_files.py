@@ -386,7 +386,7 @@ def test_toml_at_fault_says_where(tmp_path: Path) -> None:
     ("name", "hint"),
     [
         ("metadata.json", 'it needs "name", "input_columns" and "output_columns"'),
-        ("toolspecs.json", "write [] where the agent has no tools, or remove the file"),
+        ("toolspecs.json", "write [] if the agent has no tools, or remove the file"),
         ("other.json", ""),
     ],
 )

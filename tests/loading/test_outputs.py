@@ -440,7 +440,7 @@ def make(make_domain: MakeDomain, content: str, **keys: Any) -> Path:
             {"values": LABELS},
             "",
             "the expected answer is empty, and 'outputs' declares one of the values",
-            "write one of north, south; where an empty answer is right, add \"\" to 'values'",
+            "write one of north, south; if an empty answer is right, add \"\" to 'values'",
             id="labels",
         ),
         pytest.param(
@@ -454,8 +454,8 @@ def make(make_domain: MakeDomain, content: str, **keys: Any) -> Path:
             {"values": LABELS},
             "n/a",
             "'n/a' is empty, and 'outputs' declares one of the values",
-            "write one of north, south; where an empty answer is right, add \"\" to 'values'; "
-            "where 'n/a' is a label, add it to 'values'",
+            "write one of north, south; if an empty answer is right, add \"\" to 'values'; "
+            "if 'n/a' is a label, add it to 'values'",
             id="a-word-for-empty",
         ),
         pytest.param(
@@ -476,7 +476,7 @@ def make(make_domain: MakeDomain, content: str, **keys: Any) -> Path:
             {"type": "boolean"},
             "",
             "the expected answer is empty, and 'outputs' declares true or false",
-            "write true or false; where an empty answer is right, say 'may_be_empty': true",
+            "write true or false; if an empty answer is right, say 'may_be_empty': true",
             id="boolean",
         ),
         pytest.param(
@@ -490,7 +490,7 @@ def make(make_domain: MakeDomain, content: str, **keys: Any) -> Path:
             {"type": "list"},
             "",
             "the expected answer is empty, and 'outputs' declares a list",
-            "write [] where an empty list is right",
+            "write [] if an empty list is right",
             id="list",
         ),
     ],

@@ -304,7 +304,7 @@ def test_a_cost_that_not_all_runs_told_is_marked() -> None:
     _, line, remark = table(SessionRow(name="main", summary=partly))
 
     assert line.endswith("$0.008*")
-    assert "* main: 4 of 274 runs did not tell their cost" == remark
+    assert "* main: 4 of 274 runs reported no cost" == remark
 
 
 def test_nothing_correct_has_no_cost_per_correct() -> None:
@@ -397,7 +397,7 @@ def test_a_mean_over_some_of_the_runs_is_marked() -> None:
     lines = list(leaderboard_lines(Leaderboard(standings=(standing("a", usage=some),))))
 
     assert "*" in lines[2]
-    assert "note   * a mean over the runs that told it, and not over all" in lines
+    assert "note   * a mean over the runs that reported it, and not over all" in lines
 
 
 def test_a_closer_look_has_more_columns_and_a_line_for_each_pair() -> None:

@@ -146,7 +146,7 @@ def test_runs_of_unknown_cost_are_told() -> None:
 
     lines = budget_lines(Budget(usd=5), spending, seconds=1, not_started=0)
 
-    assert "$1.00 of $5.00 spent, beside what 3 runs cost that told nothing of it" in next(lines)
+    assert "$1.00 of $5.00 spent, beside the cost of 3 runs that reported none" in next(lines)
 
 
 def test_without_a_budget_nothing_is_said() -> None:

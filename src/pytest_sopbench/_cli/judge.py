@@ -73,7 +73,7 @@ def sample(session: str, size: int, seed: int, out: Path, places: tuple[str, ...
         named = ", ".join(domains) or "none of its domains, which are not found"
         refuse(
             f"{saved.path}: no judge has judged an answer in it (looked into: {named})",
-            'a field is judged where its domain says "compare": "judge"; is --domain PATH missing?',
+            'a field is judged if its domain says "compare": "judge"; is --domain PATH missing?',
         )
     chosen = drawn(cases, size, seed)
     write_cases(out, chosen)

@@ -455,7 +455,7 @@ class ReplayTotals:
             for host in self._ignore:
                 yield from (f"       {one}" for one in host_lines(host.removeprefix(HOST))[1:])
         if self._advised < runs:
-            yield "       where that should differ, record anew: --sop-replay=record"
+            yield "       if that should differ, record anew: --sop-replay=record"
 
     def _settings(self) -> Iterator[str]:
         """Yield lines for the configuration, with what stands there already."""

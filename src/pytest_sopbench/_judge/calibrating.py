@@ -192,7 +192,7 @@ def _label(path: Path, line: int, cell: str) -> bool | None:
         f"{shown(cell)} is no label",
         row=line,
         column=LABEL,
-        hint="write yes or no, or leave it empty where you cannot say",
+        hint="write yes or no, or leave it empty if you cannot say",
     )
 
 

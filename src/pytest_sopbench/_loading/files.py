@@ -25,7 +25,7 @@ DEPTH_LIMIT = 100
 
 _NEEDED = {
     "metadata.json": 'it needs "name", "input_columns" and "output_columns"',
-    "toolspecs.json": "write [] where the agent has no tools, or remove the file",
+    "toolspecs.json": "write [] if the agent has no tools, or remove the file",
 }
 """What to do about an empty file, by its name."""
 

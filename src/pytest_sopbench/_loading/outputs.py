@@ -263,7 +263,7 @@ def refuse_empty(
             "no answer is expected, so an agent that answers nothing would be right",
             row=table.lines[min(places)],
             column=asked[0].name,
-            hint="write the expected answer; where an empty one is right, say 'may_be_empty': "
+            hint="write the expected answer; if an empty one is right, say 'may_be_empty': "
             f"true in 'outputs.{asked[0].name}'",
         )
 
@@ -295,14 +295,14 @@ def _empty_cell(field: OutputField, table: Table, place: int) -> RowError:
     cell = table.cells(field.name)[place]
     said = "the expected answer is empty" if cell in (None, "") else f"{shown(cell)} is empty"
     needed = _WORDS.get(field.type, "a list")
-    hint = f"write {needed}; where an empty answer is right, say 'may_be_empty': true"
+    hint = f"write {needed}; if an empty answer is right, say 'may_be_empty': true"
     if field.type is FieldType.LIST:
-        hint = "write [] where an empty list is right"
+        hint = "write [] if an empty list is right"
     elif field.type is FieldType.ENUM:
-        hint = f"write one of {listed(field.values)}; where an empty answer is right, "
+        hint = f"write one of {listed(field.values)}; if an empty answer is right, "
         hint += "add \"\" to 'values'"
         if cell not in (None, ""):
-            hint += f"; where {cell!r} is a label, add it to 'values'"
+            hint += f"; if {cell!r} is a label, add it to 'values'"
     return RowError(
         table.path,
         f"{said}, and 'outputs' declares {needed}",

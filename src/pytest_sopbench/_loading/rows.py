@@ -645,7 +645,7 @@ def _check_columns(batch: Batch, columns: Sequence[str]) -> None:
                     f"object {number} has no key {column!r}",
                     row=batch.lines[number - 1],
                     column=batch.column,
-                    hint="write null where there is no value",
+                    hint="write null if there is no value",
                 )
 
 

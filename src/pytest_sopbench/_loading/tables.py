@@ -226,7 +226,7 @@ def _cells_of(
                 "missing, and the first line has it",
                 row=line,
                 column=column,
-                hint="write null where there is no value",
+                hint="write null if there is no value",
             )
     extra = [key for key in value if key not in columns]
     if extra:

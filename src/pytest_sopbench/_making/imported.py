@@ -438,7 +438,7 @@ def tool_entry(tool: ProposedTool, key: Column, names: Mapping[str, str]) -> dic
 _ROWS_SHOWN: Final = 4
 _EMPTY: Final = "is empty"
 _TO_KEEP: Final = (
-    "to keep a row, write its answer into the table; where an empty one is right, add the row to "
+    "to keep a row, write its answer into the table; if an empty one is right, add the row to "
     "data.csv, and 'may_be_empty': true to the output in metadata.json"
 )
 

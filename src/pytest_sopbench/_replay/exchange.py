@@ -96,7 +96,7 @@ class Tape(Protocol):
 
 REFUSED = (
     "nothing is sent while runs are replayed, also not by what compares or judges an answer; "
-    "where it has decided before, its judgement is kept and serves again"
+    "if it has decided before, its judgement is kept and serves again"
 )
 
 
@@ -561,10 +561,10 @@ def asks_no_model(shape: Shape, host: str) -> bool:
 
 def host_lines(host: str) -> tuple[str, ...]:
     """Say what to do about a host that is no provider of a model."""
-    alone = f"where it need not be replayed, leave it alone: sop_replay_ignore = host:{host}"
+    alone = f"if it need not be replayed, leave it alone: sop_replay_ignore = host:{host}"
     if host != _PRICES:
         return (alone,)
-    return alone, "where litellm fetches its prices there: set LITELLM_LOCAL_MODEL_COST_MAP=True"
+    return alone, "if litellm fetches its prices there: set LITELLM_LOCAL_MODEL_COST_MAP=True"
 
 
 def _is_near(host: str) -> bool:

@@ -98,7 +98,7 @@ def leaderboard_block(board: Leaderboard | None) -> Iterator[str]:
     yield f"Pairs: {escaped(difference_text(board))}"
     if any("*" in cell for row in rows.values() for cell in row.values()):
         yield ""
-        yield escaped("* a mean over the runs that told it, and not over all")
+        yield escaped("* a mean over the runs that reported it, and not over all")
 
 
 def _cell(text: str) -> str:

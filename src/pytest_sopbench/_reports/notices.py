@@ -139,7 +139,7 @@ def budget_lines(
         parts.append(f"{money(spending.total_usd)} of {money(budget.usd)} spent{judge}")
         if spending.unpriced:
             runs = counted(spending.unpriced, "run")
-            parts.append(f"beside what {runs} cost that told nothing of it")
+            parts.append(f"beside the cost of {runs} that reported none")
     if budget.seconds is not None:
         parts.append(f"{minutes(seconds)} of {minutes(budget.seconds)} spent")
     reached = [

@@ -58,7 +58,7 @@ MUTANTS = (
     Mutant(
         "values/empty-is-any",
         "_emptiness",
-        '        return "a value, where empty is expected"',
+        '        return "a value, but empty is expected"',
         '        return ""',
         ("core/test_fields.py",),
         "Any value is right where none is expected.",

@@ -244,7 +244,7 @@ def test_without_botocore_nothing_is_signed(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr("pytest_sopbench._replay.seams.forwarding.import_module", missing)
 
-    with pytest.raises(CassetteError, match="only be recorded where botocore is installed"):
+    with pytest.raises(CassetteError, match="only be recorded if botocore is installed"):
         signed(asked(), ENVIRONMENT)
 
 

@@ -97,7 +97,7 @@ def test_what_a_comparer_says_is_kept(
 
 @pytest.mark.parametrize(
     ("score", "held", "why"),
-    [(0.8, True, ""), (1, True, ""), (0.79, False, "0.79, where at least 0.8 is asked")],
+    [(0.8, True, ""), (1, True, ""), (0.79, False, "0.79, but at least 0.8 is asked")],
 )
 def test_a_number_alone_holds_from_what_is_declared(score: float, held: bool, why: str) -> None:
     one = found(lambda _: score, rules=scored(0.8))

@@ -200,7 +200,7 @@ JUDGED: dict[str, tuple[object, Outcome, str]] = {
     "a match of a class of its own": (Told(True), Outcome.CORRECT, ""),
     "no, by a class of its own": (Told(False, "no"), Outcome.WRONG, "reason: no"),
     "a reason of its own class": (Match(False, Word("a b")), Outcome.WRONG, "reason: a b"),
-    "a whole number": (0, Outcome.WRONG, "reason: 0, where at least 0.5 is asked"),
+    "a whole number": (0, Outcome.WRONG, "reason: 0, but at least 0.5 is asked"),
 }
 
 

@@ -301,7 +301,7 @@ def _one_column_tells(subject: Subject) -> Iterator[Fault]:
             yield Fault(
                 place=Place(file=subject.data_file, column=column),
                 what=f"one question about it gives {name!r} on {right} of {rows} rows{others}",
-                do="few rows test the rest of the procedure; add rows where it decides",
+                do="few rows test the rest of the procedure; add rows in which it decides",
             )
 
 

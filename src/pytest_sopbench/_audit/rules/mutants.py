@@ -160,7 +160,7 @@ def _remedy(one: Mutant, seen: Subject) -> str:
         text += f', with a "when" for {_tasks(tried.notices, ids)} alone'
     elif tried.left_out:
         others = _tasks(tried.left_out, ids)
-        text += f', with a "when" that leaves out {others}, where the right run breaks it'
+        text += f', with a "when" that leaves out {others}, in which the right run breaks it'
     if len(tried.notices) < one.reached:
         text += f"; it notices {len(tried.notices)} of {one.reached}"
     return text

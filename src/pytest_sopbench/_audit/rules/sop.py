@@ -37,7 +37,7 @@ def _unwritten_numbers(subject: Subject) -> Iterator[Fault]:
                 if not any(one.below <= stated <= one.above for stated in sop.stated):
                     yield Fault(
                         place=Place(file=_sop_file(subject)),
-                        what=f"{name!r} changes from {one.before!r} to {one.after!r} where"
+                        what=f"{name!r} changes from {one.before!r} to {one.after!r} when"
                         f" {column!r} passes from {one.below} to {one.above}, and no such number"
                         " stands in the procedure",
                         do="write the cut-off down: an agent can only guess it",
@@ -85,14 +85,14 @@ def _labels_without_rows(subject: Subject) -> Iterator[Fault]:
             yield Fault(
                 place=Place(file=subject.metadata_file, column=f"outputs.{field.name}"),
                 what=f"{label!r} is a value of the field, and no row expects it",
-                do="add rows where it is right, or take it off the values",
+                do="add rows in which it is right, or take it off the values",
             )
         for label, line in _named_beside(subject, field.values):
             yield Fault(
                 place=Place(file=_sop_file(subject), line=line),
                 what=f"the procedure names {label!r} beside {_some(field.values)}, and no row"
                 f" expects it as {field.name!r}",
-                do="add rows where it is right, or correct the text",
+                do="add rows in which it is right, or correct the text",
             )
 
 
@@ -242,7 +242,7 @@ RULES: Final = (
     Rule(
         name="unwritten-number",
         severity=Severity.WARNING,
-        looks_for="Labels change where a column passes a number that the SOP does not state.",
+        looks_for="Labels change when a column passes a number that the SOP does not state.",
         look=_unwritten_numbers,
     ),
     Rule(

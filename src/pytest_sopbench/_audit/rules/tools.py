@@ -144,7 +144,7 @@ def _not_called(subject: Subject) -> Iterator[Fault]:
                 place=Place(file=TOOLS_FILE, tool=sight.name),
                 what=f"no call can reach it: it requires {sight.uncallable!r}, which no column has"
                 " and no other tool returns",
-                do="add the column, or take the parameter away; accept it where agents write it",
+                do="add the column, or take the parameter away; accept it if agents write it",
             )
 
 
@@ -186,7 +186,7 @@ def _blind(subject: Subject) -> Iterator[Fault]:
         if tried >= _FEW and sight.blind >= _MOSTLY * tried and not _has_own_data(subject):
             yield Fault(
                 place=Place(file=TOOLS_FILE, tool=sight.name),
-                what=f"its answer stays on {sight.blind} of {tried} rows where all columns but the"
+                what=f"its answer stays on {sight.blind} of {tried} rows when all columns but the"
                 " id are exchanged",
                 do="it is made of the id: read the data instead",
             )

@@ -388,7 +388,7 @@ class _Walk:
             if key in actual:
                 self.values(wanted, actual[key], place, schema.inside(key))
             elif wanted is None:
-                self.notes.append(f"{path_text(place)} is absent, where null is expected")
+                self.notes.append(f"{path_text(place)} is absent, but null is expected")
             else:
                 why = lost_or_extra(self._role(place), missing=True)
                 self._differ(place, wanted, None, why)
@@ -398,7 +398,7 @@ class _Walk:
 
     def _extra(self, given: JsonValue, place: Path, *, declared: bool) -> None:
         if given is None:
-            self.notes.append(f"{path_text(place)} is null, where nothing is expected")
+            self.notes.append(f"{path_text(place)} is null, but nothing is expected")
         elif declared:
             self._differ(place, None, given, lost_or_extra(self._role(place), missing=False))
         else:

@@ -128,7 +128,7 @@ def _difference(field: OutputField, expected: JsonValue, actual: JsonValue) -> s
 
 def _emptiness(field: OutputField, wanted: Key, actual: JsonValue) -> str:
     if wanted == EMPTY:
-        return "a value, where empty is expected"
+        return "a value, but empty is expected"
     return OTHER_LABEL if isinstance(actual, str) and _is_known(field, actual) else "empty"
 
 
@@ -326,7 +326,7 @@ def _scored(field: OutputField, place: int, said: object) -> Compared:
         why = f"it returned the number {score:g}, and no 'at_least' is declared for the field"
         return not_judged(field, place, why)
     held = score >= field.at_least
-    why = "" if held else f"{score:.6g}, where at least {field.at_least:g} is asked"
+    why = "" if held else f"{score:.6g}, but at least {field.at_least:g} is asked"
     return Compared(
         field=field.name, place=place, held=held, why=why and _told(field, why), score=score
     )

@@ -793,7 +793,7 @@ def _asked(spec: GateSpec, summaries: Mapping[str, Summary], agents: Agents) -> 
 
 def _unasked_verdict(name: str, count: int) -> GateVerdict:
     return GateVerdict(
-        asked="runs that are not correct, where no gate is checked <= 0",
+        asked="runs that are not correct, if no gate is checked <= 0",
         got=str(count),
         state=GateState.FAILS,
         where=name,

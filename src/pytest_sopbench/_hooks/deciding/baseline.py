@@ -166,6 +166,6 @@ class Baseline:
 
 def _how_to_make(value: str) -> str:
     return (
-        f"make a baseline where all is well: run with --sop-save={value},\n"
+        f"make a baseline when all is well: run with --sop-save={value},\n"
         f"or with --sop-compare={value},create"
     )

@@ -85,7 +85,7 @@ class Ending:
         if problem:
             older = followed(last_path(self._sop.options.sessions_dir)).stem
             self._before[""] = (
-                f"last could not be withdrawn ({problem}): where this session is not saved, "
+                f"last could not be withdrawn ({problem}): if this session is not saved, "
                 f"sopbench gate last decides on the older session {older}"
             )
 

@@ -56,7 +56,7 @@ def _credentials(key: str, environment: Mapping[str, str]) -> Any:
         library = import_module("botocore.credentials")
         session = import_module("botocore.session")
     except ImportError:
-        msg = "a request signed for AWS can only be recorded where botocore is installed"
+        msg = "a request signed for AWS can only be recorded if botocore is installed"
         raise CassetteError(msg) from None
     secret = environment.get("AWS_SECRET_ACCESS_KEY")
     if secret and environment.get("AWS_ACCESS_KEY_ID") == key:

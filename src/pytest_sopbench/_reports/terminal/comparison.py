@@ -366,7 +366,7 @@ def session_table_lines(rows: Sequence[SessionRow]) -> Iterator[str]:
         untold = _untold(row.summary)
         if untold:
             runs = f"{untold} of {counted(row.summary.runs, 'run')}"
-            remarks.append(f"* {one_line(row.name)}: {runs} did not tell their cost")
+            remarks.append(f"* {one_line(row.name)}: {runs} reported no cost")
         if row.summary.unavailable:
             remarks.append(f"{one_line(row.name)}: {unavailable(row.summary)}")
         if row.comparison is not None and row.comparison.tier is ComparisonResult.NOT_COMPARABLE:
@@ -499,7 +499,7 @@ def _part_lines(standings: Sequence[Standing]) -> Iterator[str]:
         if one.summary.unavailable:
             yield f"{'note':<{LABEL}}{one_line(one.label)}: {unavailable(one.summary)}"
     if any(_star(one.summary, column) for one in standings for column in _CONSUMED):
-        yield f"{'note':<{LABEL}}* a mean over the runs that told it, and not over all"
+        yield f"{'note':<{LABEL}}* a mean over the runs that reported it, and not over all"
 
 
 def _table(rows: Mapping[str, Mapping[str, str]], *, room: int | None) -> Iterator[str]:

@@ -122,7 +122,7 @@ def _replayed(spec: str, context: AgentContext) -> object:
             shown = ", ".join(missing[:3])
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""  # noqa: PLR2004
             msg = f"{path}: no output of {shown}{more}, of {len(domain.task_ids)} tasks of {name}"
-            raise AgentSpecError(msg, hint="record them, or write null where there was none")
+            raise AgentSpecError(msg, hint="record them, or write null if there was none")
     return ScriptedAgent(path, scripts)
 
 
