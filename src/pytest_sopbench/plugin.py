@@ -61,7 +61,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 
 def _has_last(config: pytest.Config) -> bool:
-    """Tell whether the project has a session that a gate could be asked of."""
+    """Tell whether the project has a session that a gate could be checked on."""
     try:
         words: Sequence[str] = config.getini("sop_dir") or SPECS["sop_dir"].default
         folder = config.rootpath / Path(words[0]).expanduser() / SESSIONS

@@ -17,7 +17,7 @@ from campaign.kit import (
 from campaign.victims import KILLED, TASKS, arguments, truth
 from pytest_sopbench import Outcome, SavedSession
 from pytest_sopbench._core.gates.conditions import GateSpec, GateState
-from pytest_sopbench._sessions.commands.gate import ask_gates
+from pytest_sopbench._sessions.commands.gate import decide_gates
 from pytest_sopbench._sessions.reader import read_session
 from pytest_sopbench.errors import SessionFileError
 
@@ -96,7 +96,7 @@ class Aftermath:
         is_whole = saved.finished and outcomes == self._truth
         if status == 0 and not (is_whole and self._agent == "steady"):
             yield f"status 0 of a session that was killed or has failures: {outcomes}"
-        asked = ask_gates(saved, [GateSpec(name="tsr", value=0.01)]).state
+        asked = decide_gates(saved, [GateSpec(name="tsr", value=0.01)]).state
         if asked is GateState.HOLDS and not saved.finished:
             yield "a gate holds of a session that has no end"
 

@@ -25,7 +25,7 @@ from pytest_sopbench._core.gates.conditions import GateSpec, GateState
 from pytest_sopbench._core.gates.quarantine import NOTHING_FORGIVEN, Forgiven
 from pytest_sopbench._core.model.task import TaskName, shard_number, share_of
 from pytest_sopbench._core.records.record import to_line
-from pytest_sopbench._sessions.commands.gate import ask_gates
+from pytest_sopbench._sessions.commands.gate import decide_gates
 from pytest_sopbench._sessions.commands.merge import merge_shards
 from pytest_sopbench._sessions.header import (
     DomainHeader,
@@ -364,7 +364,7 @@ def test_a_gate_that_holds_has_a_line_of_every_selected_run_and_enough_of_them(
     with TemporaryDirectory() as folder:
         try:
             saved = saved_of(Path(folder), session, edit)
-            gated = ask_gates(saved, [GateSpec(name="tsr", value=bound)])
+            gated = decide_gates(saved, [GateSpec(name="tsr", value=bound)])
         except SessionFileError:
             event("refused")
             return
@@ -419,7 +419,7 @@ def test_a_session_in_which_all_is_well_holds(tmp_path: Path) -> None:
     gates = [GateSpec(name="tsr", value=1.0)]
     (tmp_path / "shards").mkdir()
 
-    plain = ask_gates(saved_of(tmp_path, replace(WELL, shards=0), leave), gates)
-    merged = ask_gates(saved_of(tmp_path / "shards", WELL, leave), gates)
+    plain = decide_gates(saved_of(tmp_path, replace(WELL, shards=0), leave), gates)
+    merged = decide_gates(saved_of(tmp_path / "shards", WELL, leave), gates)
 
     assert (GateState.HOLDS, GateState.HOLDS) == (plain.state, merged.state)

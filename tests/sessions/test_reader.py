@@ -17,7 +17,7 @@ from pytest_sopbench._core.gates.conditions import LOST, GateSpec, GateState
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import summary_to_json
 from pytest_sopbench._core.records.record import from_line, to_line
-from pytest_sopbench._sessions.commands.gate import ask_gates, compare_saved
+from pytest_sopbench._sessions.commands.gate import compare_saved, decide_gates
 from pytest_sopbench._sessions.commands.resume import read_resumable
 from pytest_sopbench._sessions.header import DomainHeader, SessionHeader, header_to_line
 from pytest_sopbench._sessions.lines import bare, sealed, seed_of
@@ -391,7 +391,7 @@ def written_baseline(path: Path, saved: SavedSession) -> list[bytes]:
 
 
 def gates_of(path: Path) -> GateState:
-    return ask_gates(read_session(path), [GateSpec(name="tsr", value=0.1)]).state
+    return decide_gates(read_session(path), [GateSpec(name="tsr", value=0.1)]).state
 
 
 def test_a_session_as_it_was_written_holds(tmp_path: Path) -> None:
@@ -402,7 +402,7 @@ def test_a_session_as_it_was_written_holds(tmp_path: Path) -> None:
 def test_a_session_that_was_changed_is_inconclusive(tmp_path: Path, change: Change) -> None:
     saved = read_session(written(tmp_path, change(session())))
 
-    gated = ask_gates(saved, [GateSpec(name="tsr", value=0.1)])
+    gated = decide_gates(saved, [GateSpec(name="tsr", value=0.1)])
 
     assert GateState.INCONCLUSIVE is gated.state
     assert saved.problems
@@ -417,7 +417,7 @@ def test_no_gate_on_a_comparison_holds_on_a_changed_baseline(
     current = read_session(written(tmp_path, session()))
     gates = [GateSpec(name=LOST, value=12)]
 
-    gated = ask_gates(current, gates, comparison=compare_saved(baseline, current))
+    gated = decide_gates(current, gates, comparison=compare_saved(baseline, current))
 
     assert GateState.INCONCLUSIVE is gated.state
 
@@ -434,7 +434,7 @@ def test_a_slim_baseline_with_two_ends_of_a_run_is_no_ground(tmp_path: Path) -> 
     baseline = read_session(written(tmp_path / "base", [*lines, was_wrong + b"\n"]))
 
     gates = [GateSpec(name=LOST, value=12)]
-    gated = ask_gates(current, gates, comparison=compare_saved(baseline, current))
+    gated = decide_gates(current, gates, comparison=compare_saved(baseline, current))
     assert GateState.INCONCLUSIVE is gated.state
     assert "stand there twice, and differ: refunds/T1" in baseline.problems[-1]
 
@@ -448,7 +448,7 @@ def test_a_slim_baseline_that_lost_a_line_is_no_ground(tmp_path: Path) -> None:
     baseline = read_session(written(tmp_path / "base", [lines[0], *lines[2:]]))
 
     gates = [GateSpec(name=LOST, value=12)]
-    gated = ask_gates(current, gates, comparison=compare_saved(baseline, current))
+    gated = decide_gates(current, gates, comparison=compare_saved(baseline, current))
     assert GateState.INCONCLUSIVE is gated.state
     assert ("lines of a slim baseline are missing: refunds/T1",) == baseline.doubts
 

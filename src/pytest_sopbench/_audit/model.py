@@ -182,7 +182,7 @@ class Score:
 
     @property
     def percent(self) -> float:
-        """The share; 0 where there is none, so that no gate holds by having nothing to ask."""
+        """The share; 0 if there is none, so that no gate holds by having nothing to check."""
         return 100 * self.noticed / self.of if self.of else 0.0
 
 

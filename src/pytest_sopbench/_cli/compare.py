@@ -49,8 +49,8 @@ from pytest_sopbench._reports.terminal.comparison import (
 )
 from pytest_sopbench._sessions.commands.gate import (
     agents_left_out,
-    ask_gates,
     compare_saved,
+    decide_gates,
     domains_left_out,
 )
 from pytest_sopbench._sessions.saved import SavedSession, planned_records, summaries_of
@@ -106,7 +106,7 @@ def compare(
         refuse("gates are checked of two sessions", "compare each with the baseline by itself")
     saved = [counted_session(one) for one in sessions]
     compared = _compared(saved)
-    gated = ask_gates(saved[1], asked, comparison=compared[0]) if asked else None
+    gated = decide_gates(saved[1], asked, comparison=compared[0]) if asked else None
     if as_json:
         echo_json(_as_json(saved, compared, gated))
     else:

@@ -35,7 +35,7 @@ from pytest_sopbench._core.gates.conditions import (
 )
 from pytest_sopbench._core.gates.decide import Decision
 from pytest_sopbench._reports.terminal.gate import gate_lines, not_evaluated_lines
-from pytest_sopbench._sessions.commands.gate import ask_gates, compare_saved
+from pytest_sopbench._sessions.commands.gate import compare_saved, decide_gates
 from pytest_sopbench._sessions.folder import not_ended, with_time
 from pytest_sopbench._sessions.saved import SavedSession, recorded_gates
 
@@ -122,7 +122,7 @@ def gate(
     asked = given_gates(gates, fail_under) or recorded_gates(saved)
     if not has_gate(asked):
         refuse(f"{saved.path}: it has no gate", "say which: --gate NAME=VALUE, --fail-under")
-    gated = ask_gates(saved, asked, comparison=_comparison(saved, asked, baseline))
+    gated = decide_gates(saved, asked, comparison=_comparison(saved, asked, baseline))
     if as_json:
         echo_json(
             {"session": str(saved.path), "started": saved.header.started, **gated_json(gated)}
@@ -137,7 +137,7 @@ def gate(
 
 
 def _refuse_unended(session: str, *, as_json: bool) -> None:
-    """End with a failure where no gate need be asked: whatever ended the session is the news."""
+    """End with a failure if no gate need be checked: whatever ended the session is the news."""
     path = path_of(session)
     why = not_ended(path)
     if not why:

@@ -25,7 +25,7 @@ from pytest_sopbench._core.gates.decide import Decision, PageSources, SessionPag
 from pytest_sopbench._core.hiding import current_mask
 from pytest_sopbench._reports.annotations import annotation_line, annotations_of
 from pytest_sopbench._reports.formats import FORMATS, HTML, format_names, missing_for, rendered
-from pytest_sopbench._sessions.commands.gate import ask_gates, compare_saved, decide_entries
+from pytest_sopbench._sessions.commands.gate import compare_saved, decide_entries, decide_gates
 from pytest_sopbench._sessions.commands.page import SavedSources, row_places, session_page
 from pytest_sopbench._sessions.event_logs import write_pages
 from pytest_sopbench._sessions.saved import SavedSession, recorded_gates, shard_of
@@ -155,7 +155,7 @@ def _gated(
     if shard is not None:
         return Decision(not_evaluated=f"shard {shard} is a part of the tasks")
     asked = given or recorded_gates(saved)
-    return ask_gates(saved, asked, comparison=comparison) if asked else decide_entries(saved)
+    return decide_gates(saved, asked, comparison=comparison) if asked else decide_entries(saved)
 
 
 def _targets(texts: Sequence[str]) -> tuple[ReportTarget, ...]:

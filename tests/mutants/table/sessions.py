@@ -353,7 +353,7 @@ MUTANTS = (
     ),
     Mutant(
         "gate-command/not-evaluated-is-asked",
-        "ask_gates",
+        "decide_gates",
         "        not_evaluated=recorded.not_evaluated,\n",
         "",
         ("cli/test_gating.py",),
@@ -361,7 +361,7 @@ MUTANTS = (
     ),
     Mutant(
         "gate-command/shard-passes",
-        "ask_gates",
+        "decide_gates",
         "    if shard_of(saved) is not None:",
         "    if shard_of(saved) is not None and not saved.records:",
         ("cli/test_gating.py",),

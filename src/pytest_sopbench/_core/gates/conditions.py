@@ -131,7 +131,7 @@ def gates_in(
     """Return the gates that one stands for in some groups of runs; none if it is not meant.
 
     Of all domains together nothing is checked: fields of the same name are others there. A gate
-    without a domain is asked of those domains that have the field; one that nobody has is asked
+    without a domain is checked on the domains that have the field; one that nobody has is checked
     everywhere, and never left out.
     """
     if len(groups) > 1:
@@ -185,7 +185,7 @@ class GateSpec:
 
     The bound of a share is from 0 to 1, any other is in the unit of its metric. `missing` is the
     package of a metric that is not installed here: nobody can tell whether such a gate holds. An
-    empty `domain` asks every selected domain and the pooled total, an empty `agent` each agent by
+    empty `domain` means every selected domain and the pooled total, an empty `agent` each agent by
     itself. An agent is named as the session files its runs, or by its label.
     """
 
@@ -248,7 +248,7 @@ class GateBlockers:
 
     One run that was never started leaves every gate of its session open, also those of other
     domains: something has ended the session early. Too many unavailable runs leave open what is
-    asked of their domain, and of all runs together; the summaries know how many are too many.
+    checked on their domain, and on all runs together; the summaries know how many are too many.
     """
 
     summaries: Mapping[str, Summary]
@@ -274,7 +274,7 @@ class GateBlockers:
         return ""
 
     def _pooled(self, where: str) -> Sequence[str]:
-        """Return the groups that are asked together: all, or those of one agent."""
+        """Return the groups that a gate is checked on together: all, or those of one agent."""
         if where in {"", POOLED}:
             return [*self.summaries]
         agent = agent_of(where) if is_of(where, POOLED) else ""
@@ -422,7 +422,7 @@ def _open(metric: Metric, summary: Summary) -> str:
 
 
 def no_runs(runs: int) -> str:
-    """Say that there is nothing to ask of, or nothing."""
+    """Say that there is nothing to check a gate on, or nothing."""
     return "" if runs else "no run was planned, or all that were are forgiven"
 
 
@@ -642,7 +642,7 @@ def _without_field(name: str, domains: Sequence[Domain]) -> str:
 
 
 def names() -> tuple[str, ...]:
-    """Return every gate that can be asked for."""
+    """Return every gate that can be set."""
     return (*gate_names(), *COMPARISON_GATES)
 
 

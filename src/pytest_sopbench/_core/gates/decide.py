@@ -320,7 +320,7 @@ class SessionPage:
     """What a page tells.
 
     `records` are all runs that were planned, `summaries` what they came to by domain. `gates` are
-    empty where none was asked; `not_evaluated` says why, where one was set. `remarks` are lines
+    empty if none was set; `not_evaluated` says why, if one was set. `remarks` are lines
     that must not go unsaid, `facts` what a reader may need to find the session again, by name.
     `comparison` is `None` if there is no baseline, and `leaderboard` if there is one agent.
     `judge` is what came
@@ -352,12 +352,12 @@ class SessionPage:
 
     @property
     def asked(self) -> Sequence[RunRecord]:
-        """The runs that gates on answers are asked of."""
+        """The runs that gates on answers are checked on."""
         return [one for one in self.records if not self.forgiven.leaves_out(one, About.ANSWERS)]
 
     @property
     def without(self) -> Summary:
-        """What the runs that gates on answers are asked of came to, as far as outcomes tell."""
+        """What the runs that gates on answers are checked on came to, as far as outcomes tell."""
         counts: dict[tuple[str, str], Counter[Outcome]] = {}
         for one in self.asked:
             counts.setdefault((one.domain, one.agent), Counter())[one.outcome] += 1

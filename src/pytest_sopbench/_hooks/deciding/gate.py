@@ -105,7 +105,7 @@ class FailedTests:
         self.forgiven += kind is Failed.FORGIVEN
         self.has_unforgiven |= kind is not Failed.FORGIVEN
         self.missed += kind is Failed.MISS
-        # Of broken rules the runs tell, to whoever asks a gate of the saved session.
+        # Of broken rules the runs tell, to whoever checks a gate on the saved session.
         self.breached += kind is Failed.BREACH
         self.untold += kind is Failed.OTHER
 
@@ -162,7 +162,7 @@ class Gate:
         self.silenced: tuple[str, ...] = ()
         self.saved: SavedSession | None = None
         self.comparison: SessionComparison | None = None
-        # What gates are asked of, by what they ask, where something that is forgiven was run.
+        # What gates are checked on, by what they ask, if something that is forgiven was run.
         self.asked: Mapping[About, Mapping[str, Summary]] = {}
 
     def prepare(self) -> None:
@@ -335,7 +335,7 @@ class Gate:
         # What nothing asked for has not passed, whatever gates and entries say.
         lacks = lacks_runs(self._sop)
         if self._sop.options.shard is not None:
-            # A gate is asked of all tasks or of none; until then a miss is no failure.
+            # A gate is checked on all tasks or on none; until then a miss is no failure.
             self.not_evaluated = "a shard is a part of the tasks"
             return lacks - self._failed.excused
         if self._is_read_back and self.saved is None:
@@ -421,8 +421,8 @@ def check_gates(sop: SopSession) -> None:
 def _is_whole(sop: SopSession) -> bool:
     """Whether nothing but these domains is run, and a gate without an answer fails the session.
 
-    Tests of the user's own may be of other domains. Whoever tries a few tasks has not asked the
-    gates of the configuration.
+    Tests of the user's own may be of other domains. Whoever tries a few tasks does not want
+    the gates of the configuration checked.
     """
     alone = sop.config.args_source is not pytest.Config.ArgsSource.ARGS
     return alone and (sop.options.types_gate or is_ci())
@@ -501,7 +501,7 @@ class Quarantine:
             raise pytest.UsageError(str(error)) from None
 
     def remarks(self) -> Iterator[str]:
-        """Say which entries are of no domain that has a name here: they are not asked."""
+        """Say which entries are of no domain that has a name here: they are not checked."""
         named = {one.domain for one in self._entries.entries} - self._checked
         if not named:
             return

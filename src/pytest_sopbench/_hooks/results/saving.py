@@ -296,7 +296,7 @@ def _beside(sop: SopSession) -> SessionOptions:
     return replace(
         sop.recorded,
         failures=sop.failures,
-        # Also of a session without gates, and of a shard: gates may be asked of the file later.
+        # Also of a session without gates, and of a shard: gates may be checked on the file later.
         not_evaluated=deselection_reason(sop),
         compare=sop.recorded.compare or (baseline if baseline != LAST else ""),
         broken=tuple(sop.broken),

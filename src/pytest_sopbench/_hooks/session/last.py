@@ -1,6 +1,6 @@
 """`last` is withdrawn while a session is under way, and given back if none comes of it.
 
-A gate that is asked of `last` would else decide on an older session wherever this one ends before
+A gate that is checked on `last` would else decide on an older session wherever this one ends before
 it has a file: by a usage error, while it collects, or on a full disk.
 """
 

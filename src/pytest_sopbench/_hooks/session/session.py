@@ -389,7 +389,7 @@ def _name_tasks(named: dict[str, set[str] | None], found: FoundDomain) -> None:
         tasks.add(found.task)
 
 
-# What took selected tasks away: a gate is asked of all of them, or not at all.
+# What took selected tasks away: a gate is checked on all of them, or not at all.
 #
 # What is selected, the domains tell, in the process that records results, whatever was collected.
 

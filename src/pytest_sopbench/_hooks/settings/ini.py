@@ -1,7 +1,7 @@
 """What the configuration and the command line say, as text, before any option means anything.
 
 Four parts: the words of an ini value; a reader's complaint about such a word; whether somebody
-relies on a gate; and the option `--agent`. `plugin` asks for them where no SOP test is, too.
+relies on a gate; and the option `--agent`. `plugin` reads them also if there is no SOP test.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def page_verdict(page: SessionPage) -> str:
 
 
 def ungated_failures(page: SessionPage) -> str:
-    """Say why a session is no success that was asked no gate; nothing where it is one.
+    """Say why a session without a gate is no success; nothing if it is one.
 
     What is forgiven by name is none: an answer that may be wrong, a rule that may be broken.
     """
@@ -123,7 +123,7 @@ def entry_lines(report: PolicyReport, *, file: str) -> Iterator[str]:
 
 
 def without_lines(asked: Mapping[About, Mapping[str, Summary]]) -> Iterator[str]:
-    """Yield the rates that gates are asked of, where what is forgiven is left out of them."""
+    """Yield the rates that gates are checked on, if what is forgiven is left out of them."""
     for about, metric, words in (
         (About.ANSWERS, METRICS["tsr"], "answers that may be wrong"),
         (About.RULES, METRICS["contract_rate"], "rules that may be broken"),

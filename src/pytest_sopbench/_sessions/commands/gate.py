@@ -1,6 +1,6 @@
 """Check gates on a saved session, alone or beside another one: the result is the session's own.
 
-What a comparison says of the two is asked here as well, since gates and pages want the same of it.
+What a comparison says of the two is found here as well, since gates and pages want the same of it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def recorded_failures(saved: SavedSession) -> int | None:
     return saved.header.options.failures if saved.finished else None
 
 
-def ask_gates(
+def decide_gates(
     saved: SavedSession,
     gates: Sequence[GateSpec],
     *,
@@ -95,7 +95,7 @@ def ask_gates(
         raise SessionFileError(msg, hint="put the shards together with sopbench merge first")
     if saved.slim:
         msg = f"{saved.path}: a slim baseline holds outcomes alone, and cannot be gated"
-        raise SessionFileError(msg, hint="ask the gates of the session it was made of")
+        raise SessionFileError(msg, hint="check the gates on the session it was made of")
     recorded = saved.header.options
     facts = SessionFacts(
         gates=gates,
@@ -118,7 +118,7 @@ def ask_gates(
 def _with_summaries(facts: SessionFacts, saved: SavedSession) -> SessionFacts:
     if asked := asked_summaries(saved, facts.forgiven):
         return replace(facts, summaries=summaries_of(saved), asked=asked)
-    # Gates on a comparison ask no more than how the runs ended either.
+    # Gates on a comparison need no more than how the runs ended either.
     known = {*COMPARISON_GATES, *outcome_gates()}
     of_outcomes = all(gate.name in known for gate in facts.gates)
     return replace(facts, summaries=outcomes_of(saved) if of_outcomes else summaries_of(saved))
