@@ -153,7 +153,9 @@ def test_a_run_that_raised_need_not_tell_its_cost(pytester: pytest.Pytester) -> 
     )
 
     result.assert_outcomes(passed=5, failed=1)
-    result.stdout.fnmatch_lines(["budget $0.50 of $1.00 spent, beside what 1 run cost*"])
+    result.stdout.fnmatch_lines(
+        ["budget $0.50 of $1.00 spent, beside the cost of 1 run that reported none"]
+    )
 
 
 def test_time_can_be_bounded_where_cost_is_unknown(pytester: pytest.Pytester) -> None:
