@@ -37,23 +37,13 @@ _UNITS: Final = tuple(
 """The words by which a name states a unit, and the other spellings behind a number."""
 
 _SPELLINGS: Final = frozenset(word for names, others in _UNITS for word in (*names, *others))
-_SCALES: Final = (
-    "cents",
-    "cent",
-    "pence",
-    "k",
-    "thousand",
-    "thousands",
-    "million",
-    "millions",
-    "bn",
-)
-_OTHER_MONEY: Final = (
+_OTHERS: Final = (
+    "cent", "cents", "pence", "k", "thousand", "thousands", "million", "millions", "bn",
     "aed", "ars", "bgn", "brl", "clp", "cop", "egp", "hkd", "huf", "idr", "ils", "krw", "mxn",
     "myr", "nzd", "php", "ron", "rub", "sar", "sgd", "thb", "try", "twd", "uah", "vnd", "yen",
     "yuan", "zar",
 )  # fmt: skip
-_MEASURES: Final = _SPELLINGS.union(_SCALES, _OTHER_MONEY).difference({"min"})
+_MEASURES: Final = _SPELLINGS.union(_OTHERS).difference({"min"})
 """Words by which a name says that a sum in another currency, or a count, is none of its values."""
 
 _COUNTED: Final = re.compile(r"[^\W\d_]{3,}[^\W\d_siu]s")
