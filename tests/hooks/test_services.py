@@ -174,6 +174,7 @@ Ends = dict[str, tuple[str, str]]
 """The outcome of each agent, and what its reason says."""
 
 SERVICES: Ends = {
+    "admits": ("error", "the agent said that it failed: "),
     "dies": ("unavailable", "closed the connection without an answer"),
     "html": ("unavailable", "a page of HTML"),
     "floods": ("error", "more than 16,777,216 bytes"),
@@ -283,6 +284,7 @@ def test_usage_that_is_no_usage_costs_no_run(pytester: pytest.Pytester, serve: A
 
 CHILDREN: dict[str, Ends] = {
     "exec": {
+        "admits": ("error", "the agent said that it failed: overloaded"),
         "dies": ("crash", "ended by signal 9"),
         "fails": ("error", "status 3: there is no key"),
         "silent": ("no_answer", ""),
@@ -290,6 +292,7 @@ CHILDREN: dict[str, Ends] = {
         "half": ("no_answer", ""),
     },
     "lines": {
+        "admits-in-lines": ("error", "the agent said that it failed: success is False"),
         "babbles": ("error", "no message of the protocol"),
         "future": ("error", "protocol 2"),
         "greedy": ("error", "ready for 0 runs"),

@@ -671,6 +671,15 @@ def test_a_number_may_be_an_id_and_other_keys_may_stand_beside(tmp_path: Path) -
     assert '{"x": 1}' == agent(tools=None, task_id="a", domain="desk")
 
 
+@pytest.mark.parametrize("failure", [{"error": "overloaded"}, {"success": False}])
+def test_a_line_that_says_that_the_agent_failed_returns_that(
+    tmp_path: Path, failure: dict[str, Any]
+) -> None:
+    agent = resolved(tmp_path, lines({"id": "a", "output": "x"} | failure, TWO[1]))
+
+    assert {"output": "x"} | failure == agent(tools=None, task_id="a", domain="desk")
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

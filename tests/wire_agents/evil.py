@@ -9,6 +9,7 @@ import threading
 import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def well(self, _: Any) -> None:
         self.say(200, ANSWER)
+
+    def admits(self, _: Any) -> None:
+        """Answer, and say that it failed, by one key and by the other in turn."""
+        self.say(200, json.dumps(json.loads(ANSWER) | next(failures)).encode())
 
     def dies(self, _: Any) -> None:
         self.connection.shutdown(socket.SHUT_RDWR)
@@ -117,6 +122,7 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+failures = cycle([{"error": "overloaded"}, {"success": False}])
 earlier: list[str] = []
 
 

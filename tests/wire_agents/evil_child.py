@@ -18,6 +18,13 @@ def ready(**changed: Any) -> None:
 
 
 match what:
+    case "admits":
+        print(json.dumps(json.loads(ANSWER) | {"error": "overloaded"}))
+    case "admits-in-lines":
+        ready()
+        for line in sys.stdin:
+            end = {"type": "answer", "run": json.loads(line)["run"]["id"], "success": False}
+            print(json.dumps(json.loads(ANSWER) | end), flush=True)
     case "dies":
         os.kill(os.getpid(), 9)
     case "fails":

@@ -31,6 +31,7 @@ from pytest_sopbench._running.observing import message_of, name_of
 from pytest_sopbench._running.tools.domain_code import load_policy
 from pytest_sopbench._running.tools.toolbox import Tools
 from pytest_sopbench._running.wire.child import EXEC, LINES, resolve_exec, resolve_lines
+from pytest_sopbench._running.wire.request import FAILURE
 from pytest_sopbench._running.wire.service import HTTP, resolve_service
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import AgentSpecError, LoadingError
@@ -289,7 +290,10 @@ def _output(path: Path, line: int, text: str) -> Script:
     if len(given) != 1:
         what = "both 'output' and" if given else "neither 'output' nor"
         refuse(f"{what} 'model_response' stands there")
-    return Script(task=task, line=line, answer=held[given[0]], domain=domain)
+    answer = held[given[0]]
+    if failure := {key: held[key] for key in FAILURE if held.get(key) is not None}:
+        answer = {"output": answer, **failure}
+    return Script(task=task, line=line, answer=answer, domain=domain)
 
 
 # Agents that are objects of Python: a name that a package has registered, or what a module has.

@@ -561,7 +561,7 @@ class LinesChild:
         elif "output" not in message:
             run.end(ServiceError("the child answered without an output"))
         else:
-            run.end({key: message[key] for key in ("output", *REPORTED) if key in message})
+            run.end(message)
 
     def _begin(self, run: LinesRun | None, message: Mapping[str, JsonValue]) -> None:
         """Take down that a call begins, in the order of the lines, and have it answered.

@@ -23,7 +23,9 @@ from .server import Door
 
 PROTOCOL: Final = 1
 REPORTED: Final = ("usage", "model", "notes")
-"""What an answer may tell beside its output."""
+"""What an answer may tell of its run beside its output."""
+FAILURE: Final = ("success", "error")
+"""What an answer may say beside its output of having failed."""
 
 _PROCESS: Final = secrets.token_hex(8)
 """Makes runs of one session differ from those of another."""
@@ -122,11 +124,16 @@ def read_answer(text: str, tools: Tools) -> object:
 
 
 def output_of(answer: Mapping[str, JsonValue], tools: Tools) -> JsonValue:
-    """Return the output of an answer of our protocol, and report what stands beside it."""
+    """Return the output of an answer of our protocol, and report what stands beside it.
+
+    What is said of a failure stays beside the output, as in what a function of Python returns: an
+    agent that says that it failed is not judged by what it gives all the same.
+    """
     told = {key: answer[key] for key in REPORTED if answer.get(key) is not None}
     if told:
         tools.report(**told)
-    return answer["output"]
+    failure = {key: answer[key] for key in FAILURE if answer.get(key) is not None}
+    return {"output": answer["output"], **failure} if failure else answer["output"]
 
 
 def json_in(text: str) -> JsonValue:
