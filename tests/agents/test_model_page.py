@@ -64,7 +64,7 @@ def is_of_project(command: str) -> bool:
 def test_the_page_has_an_example_of_everything() -> None:
     counts = Counter(name for name, *_ in COMMANDS)
 
-    assert {"provider": 10, "local server": 4} == counts
+    assert {"provider": 9, "local server": 3} == counts
 
 
 def test_the_reference_names_every_setting_with_who_takes_it() -> None:

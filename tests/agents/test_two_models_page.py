@@ -33,4 +33,4 @@ def test_a_command_prints_what_the_page_shows(
 
 
 def test_the_page_shows_what_each_part_prints() -> None:
-    assert 4 == len(COMMANDS)
+    assert 3 == len(COMMANDS)

@@ -1,4 +1,4 @@
-"""The page on many runs at once: its agents are written, its commands print what it shows."""
+"""The page on many runs at once: its commands print what it shows, with agents as it says."""
 
 from __future__ import annotations
 
@@ -16,14 +16,48 @@ from tests.builders.pages import DOCS, write_late_returns
 PAGE = (DOCS / "how-to" / "run-many-at-once.md").read_text(encoding="utf-8")
 HERE = PAGE.partition("## Shards in CI")[0]
 COMMANDS = re.findall(r"^\$ pytest (.*)\n((?:[^`\n].*\n)+)", HERE, re.MULTILINE)
+HANGING = """
+import time
+
+from desk import agent as right
+
+
+def agent(inputs, tools):
+    if inputs["order_id"] == "R-103":
+        time.sleep(3600)
+    return right(inputs, tools)
+"""
+AWAY = """
+from desk import agent as right
+from pytest_sopbench import Unavailable
+
+asked = set()
+
+
+def agent(inputs, tools):
+    if inputs["order_id"] in ("R-102", "R-104") and inputs["order_id"] not in asked:
+        asked.add(inputs["order_id"])
+        raise Unavailable("429 too many requests")
+    return right(inputs, tools)
+"""
+CRASHING = """
+import os
+
+from desk import agent as right
+
+
+def agent(inputs, tools):
+    if inputs["order_id"] == "R-103":
+        os._exit(1)
+    return right(inputs, tools)
+"""
 
 
 @pytest.fixture(autouse=True)
 def late_returns(pytester: pytest.Pytester) -> None:
-    """The domain of the reference page, its agent, and the agents of this page."""
-    pytester.makepyfile(desk=write_late_returns(pytester.path))
-    for name, code in re.findall(r"# file: (\S+)\n(.*?)```", PAGE, re.DOTALL):
-        (pytester.path / name).write_text(code, encoding="utf-8")
+    """The domain of the reference page, its agent, and the agents that this page speaks of."""
+    desk = write_late_returns(pytester.path)
+    pytester.makepyfile(desk=desk, hanging=HANGING, away=AWAY, crashing=CRASHING)
 
 
 @pytest.mark.parametrize(
