@@ -55,12 +55,6 @@ def test_the_tests_of_the_trajectory_page_pass(
     result.assert_outcomes(passed=10)
 
 
-def test_the_comparison_by_hand_holds() -> None:
-    (code,) = [code for code in blocks(TRAJECTORY, "python") if "import" in code]
-
-    exec(code, {})  # noqa: S102 - the page's own example is what is tested
-
-
 def test_the_failure_looks_as_the_page_shows_it(
     pytester: pytest.Pytester, late_returns: Path
 ) -> None:
@@ -122,11 +116,10 @@ def test_the_summary_looks_as_the_page_shows_it() -> None:
         grounded=GroundedCounts(required=274, grounded=255),
     )
 
-    for verbosity, text in enumerate(blocks(CONTRACT, "text")[:2]):
-        lines = list(domain_lines("bank", "agent", summary, verbosity=verbosity))
+    lines = list(domain_lines("bank", "agent", summary, verbosity=1))
 
-        shown = text.splitlines()
-        assert shown == [line for line in lines if line in shown]
+    shown = blocks(CONTRACT, "text")[0].splitlines()
+    assert shown == [line for line in lines if line in shown]
 
 
 def test_the_agent_of_the_approval_breaks_no_rule(
