@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tests.builders.tables import TABLE
 
-REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
 PAGE = (REFERENCE / "options.md").read_text(encoding="utf-8")
 ADVANCED = (REFERENCE / "advanced.md").read_text(encoding="utf-8")
 MOST_NEEDED = [
@@ -46,6 +47,22 @@ def test_the_pages_have_every_ini_value_once_with_its_default() -> None:
     known = {spec.name: " ".join(spec.default) for spec in TABLE if spec.is_ini}
     assert known == written
     assert len(found) == len(written)
+
+
+def test_every_option_that_a_message_or_a_page_names_exists() -> None:
+    files = [
+        *(ROOT / "src").rglob("*.py"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / name for name in ("README.md", "action.yml")),
+    ]
+    named = {
+        (option, path.name)
+        for path in files
+        for option in re.findall(r"--sop-[a-z]+(?:-[a-z]+)*", path.read_text("utf-8"))
+    }
+
+    known = {spec.option for spec in TABLE if spec.is_option}
+    assert [] == sorted(one for one in named if one[0] not in known)
 
 
 def test_what_hardly_anybody_needs_stands_on_the_other_page() -> None:

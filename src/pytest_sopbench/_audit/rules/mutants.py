@@ -84,7 +84,7 @@ def _softly(one: Mutant, seen: Subject) -> tuple[str, str]:
         verb = "notices it" if len(names) == 1 else "notice it"
         calls = counts["calls"] + counts["steps"]
         more = f"; expected calls alone do on {calls} more" if calls else ""
-        do = f'give {names[0]} "severity": "must", or run with --sop-contract=enforce'
+        do = f'give {names[0]} "severity": "must", or set `sop_contract = enforce`'
         return f"{rules} {verb} on {share}, but only should hold{more}", do
     if one.by == "calls":
         what = f"only expected calls notice it, on {share}, and they fail no run"
