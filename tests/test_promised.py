@@ -13,8 +13,8 @@ import pytest
 from promised import PATH
 
 import pytest_sopbench
-from pytest_sopbench import Match, Mismatch, RunKey, hookspecs
-from tests.builders.tables import table
+from pytest_sopbench import Match, Metric, Mismatch, RunKey, hookspecs
+from tests.builders.tables import METRICS, table
 
 ROOT = Path(__file__).parents[1]
 
@@ -40,6 +40,24 @@ def test_an_option_by_another_name_changes_the_manifest(monkeypatch: pytest.Monk
 
     assert "--sop-realm" in promised.promised()["options"]
     assert first.option not in promised.promised()["options"]
+
+
+def test_the_schema_of_the_json_report_has_every_metric() -> None:
+    """A new metric is a new key of the report: `promised.py --write`."""
+    assert promised.SCHEMA.read_text("utf-8") == promised.schema_text()
+
+
+@pytest.mark.parametrize(("unit", "kind"), [("calls", "value"), ("", "rate")])
+def test_a_new_metric_gets_its_keys_in_the_schema(
+    monkeypatch: pytest.MonkeyPatch, unit: str, kind: str
+) -> None:
+    metric = Metric(name="a_new_one", label="a new one", of=lambda run: len(run.calls), unit=unit)
+    monkeypatch.setitem(METRICS, metric.name, metric)
+
+    shapes = json.loads(promised.schema_text())["$defs"]
+
+    for place in ("summary", "pooled"):
+        assert {"$ref": f"#/$defs/{kind}"} == shapes[place]["properties"]["a_new_one"]
 
 
 def test_the_short_spelling_of_an_option_is_part_of_it() -> None:

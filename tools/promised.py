@@ -1,7 +1,8 @@
 """What a release promises, read from the code: names, signatures, options, statuses, formats.
 
     python tools/promised.py            print it
-    python tools/promised.py --write    write it into `docs/files/promised.json`
+    python tools/promised.py --write    write it into `docs/files/promised.json`, and the keys of
+                                        new metrics into the schema of the JSON report
 
 `tests/test_promised.py` compares the file with the code. A change of the file is a change of the
 promise, which `docs/reference/compatibility.md` allows or forbids.
@@ -24,6 +25,7 @@ import pytest_sopbench
 from pytest_sopbench import errors, hookspecs, plugin
 from pytest_sopbench._cli import app
 from pytest_sopbench._core.gates import conditions
+from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.records import event_log
 from pytest_sopbench._core.trajectory.calls import Trajectory
 from pytest_sopbench._core.trajectory.snapshot import Snapshot, snapshot_text
@@ -187,8 +189,19 @@ def text() -> str:
     return json.dumps(promised(), indent=1, ensure_ascii=False) + "\n"
 
 
+def schema_text() -> str:
+    """Return the schema of the JSON report, with the key of every metric where rates stand."""
+    schema = json.loads(SCHEMA.read_text("utf-8"))
+    for place in ("summary", "pooled"):
+        keys = schema["$defs"][place]["properties"]
+        for metric in METRICS.values():
+            keys.setdefault(metric.name, {"$ref": f"#/$defs/{'value' if metric.unit else 'rate'}"})
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
 if __name__ == "__main__":
     if "--write" in sys.argv[1:]:
+        SCHEMA.write_text(schema_text(), encoding="utf-8")
         PATH.write_text(text(), encoding="utf-8")
     else:
         sys.stdout.write(text())

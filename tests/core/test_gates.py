@@ -16,6 +16,7 @@ from pytest_sopbench._core.gates.conditions import (
     P,
     blockers_of,
     evaluate,
+    gate_metrics,
     gate_names,
     gate_text,
     names,
@@ -25,7 +26,6 @@ from pytest_sopbench._core.gates.conditions import (
     unasked_verdicts,
 )
 from pytest_sopbench._core.metrics.counts import DocumentCounts, FieldCounts, ToolCounts
-from pytest_sopbench._core.metrics.metric import PAID
 
 
 def summary(**outcomes: int) -> Summary:
@@ -314,7 +314,8 @@ def test_every_gate_says_what_it_asked_and_what_it_got(name: str) -> None:
 
     (verdict,) = evaluate([spec], {"lab": summary(correct=1)})
 
-    assert ("0.25" if name in PAID else "25%") in verdict.asked
+    metric = gate_metrics().get(name)
+    assert (metric.text(0.25) if metric else "25%") in verdict.asked
     assert verdict.got
 
 

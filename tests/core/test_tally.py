@@ -174,7 +174,7 @@ def test_a_summary_comes_back_from_json(runs: list[RunRecord]) -> None:
 def test_no_runs_have_no_rates() -> None:
     summary = summary_of([])
 
-    assert summary == EMPTY
+    assert replace(summary, measured={}) == EMPTY
     for name in ("tsr", "ecr", "c_tsr", "tool_accuracy", "chance", "latency_median"):
         assert getattr(summary, name) is None
     assert summary.latency_p95 is None
@@ -426,7 +426,7 @@ def test_a_summary_is_a_photograph() -> None:
 
     tally.add(run(calls=(CALL,)))
 
-    assert before == EMPTY
+    assert replace(before, measured={}) == EMPTY
     assert tally.summary().runs == 1
 
 

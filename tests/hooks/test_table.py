@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from pytest_sopbench._core.gates.conditions import COMPARISON_GATES, gate_names
 from tests.builders.tables import TABLE, table
 
 
@@ -17,6 +20,13 @@ def test_every_row_is_an_option_or_an_ini_value() -> None:
 
 def test_every_option_wakes_the_plugin() -> None:
     assert {spec.name for spec in TABLE if spec.is_option} == {*table.WAKING}
+
+
+@pytest.mark.parametrize("name", [*gate_names(), *COMPARISON_GATES])
+def test_the_help_of_gates_names_every_gate(name: str) -> None:
+    (spec,) = (one for one in TABLE if one.name == "sop_gate")
+
+    assert name in re.findall(r"\w+", spec.help)
 
 
 def test_pytest_knows_every_row(pytester: pytest.Pytester) -> None:
