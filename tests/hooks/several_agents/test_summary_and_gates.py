@@ -108,6 +108,14 @@ def test_a_gate_on_an_agent_that_is_not_tested_ends_the_session_first(
     result.stderr.fnmatch_lines(["*tsr=0.9@wright: no such agent*", "*right, loses_second"])
 
 
+def test_a_gate_on_an_agent_that_nobody_tests_costs_no_run(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(LAB, "--agent=habits:counted", "--sop-gate=tsr=0.9@nobody")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*tsr=0.9@nobody: no such agent*", "the agent is counted"])
+    assert not (pytester.path / "calls.txt").exists()
+
+
 def test_junit_tells_the_agent_where_there_are_several(pytester: pytest.Pytester) -> None:
     pytester.runpytest(LAB, *BOTH, "--junitxml=both.xml")
     pytester.runpytest(LAB, RIGHT, "--junitxml=one.xml")

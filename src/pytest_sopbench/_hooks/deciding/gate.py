@@ -33,7 +33,7 @@ from pytest_sopbench._core.gates.quarantine import (
 )
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.task import TaskName, agents_of, named_agents
+from pytest_sopbench._core.model.task import TaskName, agents_of, labels_of, named_agents
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.deciding.baseline import Baseline
 from pytest_sopbench._hooks.items.collection import (
@@ -186,6 +186,8 @@ class Gate:
         # Before anything is run; what workers of xdist have collected is known at their end.
         if not has_workers(self._sop.config) and self._sop.makes_runs:
             check_asked(self._sop)
+            if self._sop.options.types_gate and self._sop.plan.agents:
+                check_agents(self._sop, tuple(self._sop.plan.agents))
 
     @pytest.hookimpl
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -409,13 +411,25 @@ def check_gates(sop: SopSession) -> None:
         if gate.domain and gate.domain not in names:
             msg = f"gate {gate.domain}:{gate.name}: no such domain is selected"
             raise pytest.UsageError(msg)
-        # Which agents a fixture gives, or the mark of a test, is known when tests are collected.
-        if gate.agent and sop.has_agents and not named_agents(gate.agent, sop.agents):
-            labels = ", ".join(sop.labels.values())
-            msg = f"gate {gate_text(gate)}: no such agent is tested\nthe agents are {labels}"
-            raise pytest.UsageError(msg)
         if _is_whole(sop):
             _check_measured(sop, gate, domains)
+    # Which agents a fixture gives, or the mark of a test, is known when tests are collected.
+    if sop.has_agents:
+        check_agents(sop, sop.agents)
+
+
+def check_agents(sop: SopSession, agents: Sequence[str]) -> None:
+    """Refuse gates on an agent that is not one of these, nor of the options.
+
+    Raises:
+        pytest.UsageError: there is one.
+    """
+    for gate in sop.options.gates:
+        if gate.agent and not any(named_agents(gate.agent, one) for one in (sop.agents, agents)):
+            labels = ", ".join(labels_of(agents).values())
+            those = f"the agent is {labels}" if len(agents) == 1 else f"the agents are {labels}"
+            msg = f"gate {gate_text(gate)}: no such agent is tested\n{those}"
+            raise pytest.UsageError(msg)
 
 
 def _is_whole(sop: SopSession) -> bool:
