@@ -174,6 +174,15 @@ def test_a_slip_that_would_switch_something_off_is_refused(
     assert f"is {meant!r} meant?" == caught.value.hint
 
 
+@pytest.mark.parametrize("tolerance", [True, "0.5"])
+def test_a_tolerance_that_is_no_number_is_refused(
+    make_domain: Callable[..., Path], tolerance: object
+) -> None:
+    problem = problem_of(make_domain(outputs={"weight": {"tolerance": tolerance}}))
+
+    assert problem.startswith("key 'outputs.weight.tolerance'")
+
+
 def test_numbers_for_texts_are_taken_as_written(make_domain: Callable[..., Path]) -> None:
     assert "2" == read_metadata(make_domain(version=2)).metadata.version
 

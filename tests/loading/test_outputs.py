@@ -124,6 +124,12 @@ def test_an_alias_of_what_no_row_expects_is_told_of_a_text_too(make_domain: Make
             "take it off 'values' or off 'aliases'",
             id="alias-that-is-a-value",
         ),
+        pytest.param(
+            {"route": {"values": ["north", "south"], "aliases": {"South": "north"}}},
+            "key 'outputs.route.aliases': 'South' is a value of its own, 'south'",
+            "take it off 'values' or off 'aliases'",
+            id="alias-that-is-read-as-a-value",
+        ),
     ],
 )
 def test_a_declaration_that_contradicts_itself_is_told(

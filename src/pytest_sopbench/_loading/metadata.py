@@ -114,8 +114,8 @@ def _finite(value: Json) -> Json:
 Flag: TypeAlias = Annotated[bool, Strict()]
 DomainName: TypeAlias = Annotated[str, AfterValidator(_names_a_domain)]
 FileName: TypeAlias = Annotated[str, AfterValidator(_names_a_file)]
-AtLeastZero: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Share: TypeAlias = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+AtLeastZero: TypeAlias = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
+Share: TypeAlias = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 Finite: TypeAlias = Annotated[Json, AfterValidator(_finite)]
 
 Names: TypeAlias = Annotated[list[str], AfterValidator(_once_each)]

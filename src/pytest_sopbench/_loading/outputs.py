@@ -478,6 +478,7 @@ def _check_aliases(
     known = field.values or _labels(shape, cells)
     plain = replace(field, aliases={})
     keys = {value_key(plain, value) for value in known}
+    others = {value_key(plain, value): value for value in shape.values}
     for alias, label in shape.aliases.items():
         if keys and value_key(plain, label) not in keys:
             raise LoadingError(
@@ -485,10 +486,11 @@ def _check_aliases(
                 f"{key}.aliases': {alias!r} stands for {label!r}, which is no known value",
                 hint=did_you_mean(label, known) or f"values: {listed(known)}",
             )
-        if alias in shape.values:
+        if other := others.get(value_key(plain, alias)):
+            as_written = "" if other == alias else f", {other!r}"
             raise LoadingError(
                 described.path,
-                f"{key}.aliases': {alias!r} is a value of its own",
+                f"{key}.aliases': {alias!r} is a value of its own{as_written}",
                 hint="take it off 'values' or off 'aliases'",
             )
 
