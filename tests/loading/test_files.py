@@ -186,6 +186,12 @@ def test_a_declared_type_reads_more_than_an_inferred_one(
         pytest.param("1e999", ColumnType.NUMBER, "'1e999' is too large a number", id="too-large"),
         pytest.param("maybe", ColumnType.BOOLEAN, "'maybe' is neither true nor false", id="maybe"),
         pytest.param("a, b", ColumnType.LIST, "'a, b' is neither a list nor an object", id="bare"),
+        pytest.param(
+            '{"a": 1, "a": 2}',
+            ColumnType.LIST,
+            """'{"a": 1, "a": 2}': key 'a' stands twice in one object""",
+            id="a-key-twice",
+        ),
     ],
 )
 def test_a_cell_against_its_declared_type_is_told_in_words(

@@ -686,6 +686,7 @@ def test_a_line_that_says_that_the_agent_failed_returns_that(
         pytest.param("", "line 1: it is empty", id="empty"),
         pytest.param("{\n", "line 1: no JSON", id="no JSON"),
         pytest.param("[]\n", "line 1: no object", id="a list"),
+        pytest.param('{"id": "a", "output": "x", "output": "y"}\n', "'output'", id="a key twice"),
         pytest.param(lines({"output": "x"}), "'id' is missing", id="no id"),
         pytest.param(lines({"id": True, "output": "x"}), "'id' is missing", id="no text"),
         pytest.param(lines({"id": "a"}), "neither 'output' nor 'model_response'", id="no output"),

@@ -151,6 +151,18 @@ def test_a_grandchild_that_holds_the_output_open_holds_up_no_run(run: Run, child
     assert {"shelf": "A"} == trace.returned.mapping
 
 
+def test_what_a_child_writes_must_be_utf_8(run: Run, child: Any) -> None:
+    command = child("""sys.stdin.read()
+sys.stdout.buffer.write(b'{"output": {"shelf": "A"}, "notes": "\\xe9"}')
+""")
+
+    trace = run(f"exec:{command}")
+
+    assert Ending.RAISED is trace.ending
+    assert trace.problem is not None
+    assert "the child's output is not UTF-8 at byte 38" in trace.problem.message
+
+
 @pytest.mark.parametrize(
     ("place", "told"),
     [

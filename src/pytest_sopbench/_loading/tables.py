@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
-from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.json import STRICT, JsonValue, RefusedError
 from pytest_sopbench.errors import LoadingError, RowError
 
 from .files import (
@@ -332,8 +332,11 @@ def parse_literal(text: str) -> JsonValue:
         msg = f"{shown(text)} is neither a list nor an object"
         raise CellError(msg)
     try:
-        value: JsonValue = json.loads(text)
+        value: JsonValue = STRICT.decode(text)
         is_doubtful = _DOUBTFUL.search(text) is not None
+    except RefusedError as fault:
+        msg = f"{shown(text)}: {fault}"
+        raise CellError(msg) from None
     except (ValueError, RecursionError):
         value, is_doubtful = _python_literal(text), True
     is_container = isinstance(value, list | dict) and not is_too_deep(text, value)

@@ -275,7 +275,7 @@ def _outputs(path: Path) -> Iterator[Script]:
 def _output(path: Path, line: int, text: str) -> Script:
     refuse = partial(_refuse_line, path, line, hint=_REPLAYED_EXAMPLE)
     try:
-        value: object = json.loads(text)
+        value: object = STRICT.decode(text)
     except (ValueError, RecursionError) as fault:
         refuse(f"no JSON: {fault}")
     held = _as_object(path, line, value, _REPLAYED_EXAMPLE)

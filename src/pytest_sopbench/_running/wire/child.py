@@ -163,7 +163,11 @@ class ExecAgent:
             raise ServiceError(msg)
         if status:
             _complain(status, log)
-        return b"".join(child.output).decode("utf-8", "replace").strip()
+        try:
+            return b"".join(child.output).decode("utf-8").strip()
+        except UnicodeDecodeError as fault:
+            msg = f"the child's output is not UTF-8 at byte {fault.start + 1:,}: {fault.reason}"
+            raise ServiceError(msg) from None
 
 
 class OneRun:
