@@ -99,7 +99,8 @@ def test_of_a_published_folder_the_file_with_outputs_is_read(make_domain: MakeDo
     domain = load_domain(make_domain({"test_set_with_outputs.csv": rows}))
 
     assert ("Q1",) == domain.task_ids
-    assert "data.csv is not read, test_set_with_outputs.csv is" in domain.warnings
+    assert ("data.csv is not read, test_set_with_outputs.csv is",) == domain.notices
+    assert domain.notices[0] in domain.warnings
 
 
 def test_a_domain_without_tools_is_loaded_with_a_warning(make_domain: MakeDomain) -> None:

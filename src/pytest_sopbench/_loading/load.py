@@ -85,7 +85,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
         return load_document_domain(described, metadata, name=domain, sop=sop, policy=policy)
     steps = own_steps(folder, sop)
     specs, spec_warnings = _specs(described, folder)
-    data_file, data_warnings = _data_file(folder)
+    data_file, data_notices = _data_file(folder)
     table = rename(read_table(data_file), metadata.columns, source=described.path)
     layout = lay_out(described, table, specs)
     tables = record_tables(described, table, layout) if metadata.tables else ()
@@ -112,7 +112,11 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
     tools_file, policy_file = _optional(folder / TOOLS_FILE), _optional(folder / POLICY_FILE)
     mcp = mcp_server(described, specs, {**lookups, **world_tools}, tools_file)
     tools_hash = _tools_hash(lookups, tools_file, mcp, world, reject=metadata.reject_bad_arguments)
-    notices = (*answers_left_empty(described, fields, table), *_odd_cells(described, table, layout))
+    notices = (
+        *data_notices,
+        *answers_left_empty(described, fields, table),
+        *_odd_cells(described, table, layout),
+    )
     return Domain(
         name=domain,
         folder=folder,
@@ -145,7 +149,6 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
         warnings=(
             *described.warnings,
             *spec_warnings,
-            *data_warnings,
             *layout.warnings,
             *(warning for one in tables for warning in one.warnings),
             *_tool_warnings(specs, unserved(specs, {**lookups, **world_tools}), tools_file or mcp),
