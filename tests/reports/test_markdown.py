@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_sopbench import Outcome, RunRecord, SessionPage
@@ -169,13 +169,15 @@ def test_tasks_that_may_fail_and_were_not_run_say_nothing() -> None:
 
 
 @given(st.text())
+@example("<=")
 def test_no_text_breaks_a_table(text: str) -> None:
     page = page_of(run(text, Outcome.ERROR, reason=text))
 
     (row,) = [line for line in lines_under("Not correct: 1", page) if line.startswith("| lab/")]
     assert 3 == row.count("|")
     assert "`" not in row
-    assert "<" not in row
+    # No tag begins with one of these, and they are left as they are.
+    assert "<" not in row.replace("<=", "").replace("< ", "")
 
 
 def tried(*right: int) -> list[RunRecord]:
