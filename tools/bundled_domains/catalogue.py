@@ -1,19 +1,16 @@
-"""The figures of the docs' table on difficulty, worked out of the files of each bundled domain.
+"""What the docs say of how hard each bundled domain is, worked out of its files.
 
     python -m bundled_domains.catalogue
 
-prints the lines of the table in `docs/reference/bundled-domains.md`; a test holds the page against
-them.
+prints these cells of the table in `docs/reference/bundled-domains.md`; a test holds the page
+against them.
 """
 
 from __future__ import annotations
 
-import ast
 import json
-import re
 import runpy
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from statistics import median
@@ -30,42 +27,15 @@ READS = frozenset(
     }
 )
 """First words of tools that only read. Whatever begins otherwise writes, and has to be held."""
-CONDITION = re.compile(
-    r"\b(if|unless|except|otherwise|else|only|until|though|although|whichever|whatever|where|when)\b",
-    re.IGNORECASE,
-)
-SENTENCE = re.compile(r"[.!?;:](?=\s)|\n\s*\n|\n(?=[-*|] )")
-BRANCHES = (ast.If, ast.IfExp, ast.While, ast.comprehension)
 
 
 def figures(folder: Path) -> list[str]:
-    """The cells of one domain: words, conditions, branches, calls, hops and kinds of tools."""
+    """The cells of one domain: words of the procedure, calls (median and most), and hops."""
     sop = (folder / "sop.md").read_text(encoding="utf-8")
-    policy = ast.parse((folder / "policy.py").read_text(encoding="utf-8"))
     runs = list(_runs(folder))
     calls = [len(run) for run, _ in runs]
     hops = [_hops(run, inputs) for run, inputs in runs]
-    return [
-        f"{len(sop.split()):,}",
-        str(sum(bool(CONDITION.search(part)) for part in SENTENCE.split(sop))),
-        str(_branches(policy)),
-        f"{median(calls):g}, {max(calls)}",
-        str(max(hops)),
-        _kinds(folder),
-    ]
-
-
-def _branches(policy: ast.Module) -> int:
-    """Each `if`, `while` and filter of the policy, and each further part of an `and` or `or`."""
-    count = 0
-    for node in ast.walk(policy):
-        if isinstance(node, ast.BoolOp):
-            count += len(node.values) - 1
-        elif isinstance(node, ast.comprehension):
-            count += len(node.ifs)
-        elif isinstance(node, BRANCHES):
-            count += 1
-    return count
+    return [f"{len(sop.split()):,}", f"{median(calls):g}, {max(calls)}", str(max(hops))]
 
 
 def _runs(folder: Path) -> Iterator[tuple[list[tuple[Mapping[str, Any], Any]], Mapping[str, Any]]]:
@@ -119,33 +89,8 @@ def _scalars(value: Any) -> Iterator[str | int | float]:
         yield value
 
 
-def _kinds(folder: Path) -> str:
-    """How many tools are of each kind; a fixed one serves the same to everybody."""
-    metadata = json.loads((folder / "metadata.json").read_text(encoding="utf-8"))
-    specs = json.loads((folder / "toolspecs.json").read_text(encoding="utf-8"))
-    counts = Counter(
-        "retry"
-        if "attempt" in declared.get("key", ())
-        else "write"
-        if name.split("_")[0] not in READS
-        else "fixed"
-        if "result" in declared
-        else "search"
-        if declared.get("many")
-        else "code"
-        if not declared
-        else "look-up"
-        for name, declared in (
-            (spec["toolSpec"]["name"], metadata["tools"].get(spec["toolSpec"]["name"], {}))
-            for spec in specs
-        )
-    )
-    order = ("look-up", "search", "retry", "write", "code", "fixed")
-    return ", ".join(f"{counts[kind]} {kind}" for kind in order if counts[kind])
-
-
 def table() -> str:
-    """The lines of the docs' table, in the order of their names."""
+    """One line for each domain with tools, in the order of their names."""
     folders = sorted(path.parent for path in BUNDLED.glob("*/expected_calls.jsonl"))
     return "".join(f"| {folder.name} | {' | '.join(figures(folder))} |\n" for folder in folders)
 
