@@ -13,7 +13,6 @@ from parcels import POLICY, SOP, sound_rows, write_lab
 
 from pytest_sopbench._audit.coverage import (
     Coverage,
-    SopLine,
     coverage_of,
     in_order,
     session_clauses,
@@ -324,7 +323,7 @@ def test_the_page_of_a_session_colours_what_was_broken() -> None:
 def test_a_clause_inside_of_a_counted_one_has_its_colour() -> None:
     sop = "# Card\n\n## 1. First\n\n1.1 One.\n\nstill one\n\n## 2. Second\n\n2.1 Two.\n"
 
-    found = {one.text: one.clause for one in sop_lines(sop, ["1", "2.1"])}
+    found = {text: clause for text, clause, _ in sop_lines(sop, ["1", "2.1"])}
 
     assert {
         "# Card": "",
@@ -336,7 +335,7 @@ def test_a_clause_inside_of_a_counted_one_has_its_colour() -> None:
         text: found[text]
         for text in ("# Card", "1.1 One.", "still one", "## 2. Second", "2.1 Two.")
     }
-    assert SopLine(text="2.1 Two.", clause="2.1", begins=True) in [*sop_lines(sop, ["2.1"])]
+    assert ("2.1 Two.", "2.1", True) in [*sop_lines(sop, ["2.1"])]
 
 
 def test_clauses_stand_in_the_order_of_the_procedure() -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._audit.audit import FOLDER_RULES, audit_domain
+from pytest_sopbench._audit.audit import FOLDER_GROUPS
 from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from tests.builders.domains import audit_domain
 
 
 def test_a_sound_domain_has_no_finding(run_lab: Any) -> None:
@@ -196,7 +197,7 @@ def test_a_rule_that_cannot_look_hides_no_other(lab: Any, monkeypatch: pytest.Mo
         return [seen.nobody_thought_of_this]
 
     broken = Rule(name="broken", severity=Severity.NOTE, looks_for="", look=fails)
-    monkeypatch.setattr("pytest_sopbench._audit.audit.FOLDER_RULES", (broken, *FOLDER_RULES))
+    monkeypatch.setitem(FOLDER_GROUPS, "broken", (broken,))  # type: ignore[arg-type]
     lab.metadata(licens="x")
 
     assert {"audit-fails", "unknown-key"} == {one.rule for one in lab.findings()}

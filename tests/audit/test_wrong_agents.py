@@ -190,7 +190,7 @@ def ways_noticed(agent: WrongAgent, rows: Sequence[int] = ()) -> Iterator[str]:
 
 
 def way(suite: Suite, position: int, trace: Trace) -> str:
-    by = suite.noticed(position, trace)
+    by, _ = suite.noticed_by(position, trace)
     verdict = suite.judged(position, trace) if by == "answer" else None
     if verdict is not None and verdict.state_differs and not verdict.mismatches:
         return "state"

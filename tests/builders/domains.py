@@ -5,7 +5,9 @@ If a function moves, this file alone changes.
 
 from __future__ import annotations
 
-from pytest_sopbench._audit.audit import audit, audit_domain
+from pathlib import Path
+
+from pytest_sopbench._audit.audit import audit
 from pytest_sopbench._audit.model import Finding, Severity
 from pytest_sopbench._core.variants import Variant
 from pytest_sopbench._loading.evidence import STRONG_FILE, data_hash
@@ -31,3 +33,8 @@ __all__ = [
     "read_metadata",
     "variants_of",
 ]
+
+
+def audit_domain(folder: Path) -> tuple[Finding, ...]:
+    """Return what is not sound in the folder of a domain, without what its metadata accept."""
+    return audit(folder).findings

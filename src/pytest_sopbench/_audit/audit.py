@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,20 +46,23 @@ from pytest_sopbench._audit.rules.mutants import (
 
 # Every rule of the audit, by its group.
 
-FOLDER_RULES: Final = (*FILE_RULES, *ROW_RULES)
+FOLDER_GROUPS: Final[Mapping[str, tuple[Rule[Folder], ...]]] = {
+    "files": FILE_RULES,
+    "keys and rows": ROW_RULES,
+}
 """The rules that hold of each folder, also of one that cannot be loaded."""
 
-DOMAIN_RULES: Final = (
-    *judging.RULES,
-    *leakage.RULES,
-    *specs.RULES,
-    *tools.RULES,
-    *labels.RULES,
-    *sop.RULES,
-    *contract.RULES,
-    *documents.RULES,
-    *mutants.RULES,
-)
+DOMAIN_GROUPS: Final[Mapping[str, tuple[Rule[Subject], ...]]] = {
+    "judging": judging.RULES,
+    "leakage": leakage.RULES,
+    "specs": specs.RULES,
+    "tools": tools.RULES,
+    "labels": labels.RULES,
+    "the text of the SOP": sop.RULES,
+    "contract and expected calls": contract.RULES,
+    "answers that are documents": documents.RULES,
+    "mutants": mutants.RULES,
+}
 """The rules that hold of domains that can be loaded."""
 
 ACCEPTANCES: Final = "unused-acceptance"
@@ -82,17 +86,8 @@ _FAILED: Final[Rule[Any]] = Rule(
 )
 
 GROUPS: Final[Mapping[str, tuple[Rule[Any], ...]]] = {
-    "files": FILE_RULES,
-    "keys and rows": ROW_RULES,
-    "judging": judging.RULES,
-    "leakage": leakage.RULES,
-    "specs": specs.RULES,
-    "tools": tools.RULES,
-    "labels": labels.RULES,
-    "the text of the SOP": sop.RULES,
-    "contract and expected calls": contract.RULES,
-    "answers that are documents": documents.RULES,
-    "mutants": mutants.RULES,
+    **FOLDER_GROUPS,
+    **DOMAIN_GROUPS,
     "the audit itself": (_ACCEPTANCE, _FAILED),
 }
 """All rules, in the order in which they are documented."""
@@ -100,21 +95,12 @@ GROUPS: Final[Mapping[str, tuple[Rule[Any], ...]]] = {
 
 def rule_names() -> tuple[str, ...]:
     """The names of all rules."""
-    return tuple(rule.name for rules in GROUPS.values() for rule in rules)
+    return tuple(rule.name for rule in chain(*GROUPS.values()))
 
 
 # What is asked of a folder.
 
 _ORDER: Final = tuple(Severity)
-
-
-def audit_domain(folder: Path) -> tuple[Finding, ...]:
-    """Return what is not sound in the folder of a domain, errors first.
-
-    The folder may be broken in any way: what loading refuses is a finding like any other. What
-    its metadata accept is left out.
-    """
-    return audit(folder).findings
 
 
 def disagreements_written(folder: Path, *, limits: Limits | None = None) -> int:
@@ -169,7 +155,7 @@ def audit(
     return Audit(
         name=seen.domain.name if seen.domain is not None else folder.name,
         folder=folder,
-        findings=_sorted((*left, *map(_about_acceptance, odd))),
+        findings=_sorted((*left, *map(_ACCEPTANCE.finding, odd))),
         accepted=accepted,
         hash=content_hash(folder),
         is_whole=subject is not None and run_code,
@@ -188,9 +174,9 @@ def _subject(seen: Folder, *, run_code: bool, limits: Limits | None) -> Subject 
 
 
 def _findings(seen: Folder, subject: Subject | None) -> Iterable[Finding]:
-    for rule in FOLDER_RULES:
+    for rule in chain(*FOLDER_GROUPS.values()):
         yield from _asked(rule, seen)
-    for one in DOMAIN_RULES if subject is not None else ():
+    for one in chain(*DOMAIN_GROUPS.values()) if subject is not None else ():
         yield from _asked(one, subject)
 
 
@@ -201,9 +187,7 @@ def _asked(rule: Rule[Any], seen: object) -> Sequence[Finding]:
     except Exception as fault:  # noqa: BLE001 - a folder may hold what nobody has thought of
         what = f"the rule {rule.name!r} cannot look at this folder: {type(fault).__name__}: {fault}"
         do = "whether it holds is not known; please report what the folder holds"
-        return (
-            Finding(rule=FAILED, severity=Severity.ERROR, place=Place(), what=what[:500], do=do),
-        )
+        return (_FAILED.finding(Fault(place=Place(), what=what[:500], do=do)),)
 
 
 def _facts(subject: Subject | None, found: Score | None, *, run_code: bool) -> Iterable[str]:
@@ -222,16 +206,6 @@ def _facts(subject: Subject | None, found: Score | None, *, run_code: bool) -> I
         yield f"the policy agrees with the labels on {agreeing} of {asked} rows ({share})"
     if subject.mutation is not None and found is not None:
         yield from mutation_facts(subject.mutation, found)
-
-
-def _about_acceptance(fault: Fault) -> Finding:
-    return Finding(
-        rule=ACCEPTANCES,
-        severity=Severity.WARNING,
-        place=fault.place,
-        what=fault.what,
-        do=fault.do,
-    )
 
 
 def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:

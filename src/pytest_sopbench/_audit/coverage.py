@@ -121,6 +121,7 @@ def coverage_of(folder: Path, limits: Limits | None = None) -> Coverage:
         problems = tuple(f"{one.tool or 'its code'}: {one.kind} {one.detail}" for one in incidents)
     source = subject.text(POLICY_FILE) if domain.policy_file is not None else ""
     places = _places_of(source) if source else _Places()
+    rules = domain.contract.rules if domain.contract is not None else ()
     return Coverage(
         name=domain.name,
         sop=domain.sop,
@@ -128,8 +129,15 @@ def coverage_of(folder: Path, limits: Limits | None = None) -> Coverage:
         covered=len(runs),
         source=POLICY_FILE if source else "expected calls" if runs else "",
         clauses=_clauses(domain, places, runs),
-        sides=tuple(_sides(places, runs)),
-        rules=_rules(domain, runs),
+        sides=tuple(
+            Sides(
+                condition=one,
+                clauses=places.clauses_of(one),
+                tasks=Counter(side for run in runs for side in run["seen"].get(str(number), ())),
+            )
+            for number, one in enumerate(places.conditions)
+        ),
+        rules={rule.id: sum(rule.id in run["rules"] for run in runs) for rule in rules},
         labels=dict(_labels(subject)),
         tools={
             one.name: sum(one.name in run["tools"] for run in runs) for one in domain.tool_specs
@@ -148,17 +156,6 @@ def _labels(subject: Subject) -> Iterator[tuple[str, Mapping[str, int]]]:
             counts.setdefault(subject.label(name, value), 0)
         if len(counts) * _MANY <= len(labels):
             yield name, dict(counts.most_common())
-
-
-def _rules(domain: Domain, runs: Sequence[Mapping[str, Any]]) -> Mapping[str, int]:
-    rules = domain.contract.rules if domain.contract is not None else ()
-    return {rule.id: sum(rule.id in run["rules"] for run in runs) for rule in rules}
-
-
-def _sides(places: _Places, runs: Sequence[Mapping[str, Any]]) -> Iterator[Sides]:
-    for number, condition in enumerate(places.conditions):
-        counts = Counter(side for run in runs for side in run["seen"].get(str(number), ()))
-        yield Sides(condition=condition, clauses=places.clauses_of(condition), tasks=counts)
 
 
 def _clauses(
@@ -334,17 +331,11 @@ def session_clauses(records: Iterable[RunRecord]) -> Mapping[str, ClauseRuns]:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SopLine:
-    """A line of a procedure with the clause that it belongs to, as far as one is counted."""
+def sop_lines(sop: str, clauses: Iterable[str]) -> Iterator[tuple[str, str, bool]]:
+    """Yield the lines of a procedure, each with the nearest counted clause that it stands in.
 
-    text: str
-    clause: str = ""
-    begins: bool = False
-
-
-def sop_lines(sop: str, clauses: Iterable[str]) -> Iterator[SopLine]:
-    """Yield the lines of a procedure, each with the nearest counted clause that it stands in."""
+    The last value tells whether that clause begins there.
+    """
     counted = set(clauses)
     begins = {one.line: one.number for one in SopText(sop).clauses if one.number}
     number = ""
@@ -353,4 +344,4 @@ def sop_lines(sop: str, clauses: Iterable[str]) -> Iterator[SopLine]:
         begun, held = at in begins and number in counted, number
         while held and held not in counted:
             held = held.rpartition(".")[0]
-        yield SopLine(text=text, clause=held, begins=begun)
+        yield text, held, begun

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
 from typing import Final
@@ -46,7 +45,8 @@ def coverage_lines(coverage: Coverage, *, every: bool) -> Iterator[str]:
         yield from _counted("rules", coverage.rules, "apply to a task", every=every)
         yield from _counted("tools", coverage.tools, "are called", every=every)
     for name, labels in coverage.labels.items():
-        yield from _wrapped(f"labels of {one_line(name)}: {_label_counts(labels)}")
+        counts = ", ".join(f"{one_line(one)} {tasks or 'never'}" for one, tasks in labels.items())
+        yield from _wrapped(f"labels of {one_line(name)}: {counts}")
 
 
 def _wrapped(line: str) -> Iterator[str]:
@@ -104,10 +104,6 @@ def _counted(what: str, counts: Mapping[str, int], verb: str, *, every: bool) ->
     for name, tasks in counts.items():
         if every or tasks < _FEW:
             yield f"  {one_line(name)}: {_tasks(tasks)}"
-
-
-def _label_counts(labels: Mapping[str, int]) -> str:
-    return ", ".join(f"{one_line(label)} {tasks or 'never'}" for label, tasks in labels.items())
 
 
 def coverage_json(coverage: Coverage) -> Mapping[str, JsonValue]:
@@ -201,18 +197,13 @@ def coverage_page(coverage: Coverage, mask: Callable[[str], str]) -> str:
     partly = {clause for one in coverage.sides if one.missing for clause in one.clauses}
     states: dict[str, tuple[str, str]] = {}
     for name, tasks in coverage.clauses.items():
-        few = tasks < _FEW or name in partly
+        is_thin = tasks < _FEW or name in partly
         words = f"{_tasks(tasks)}{', on one side of a condition' if name in partly else ''}"
-        states[name] = ("bad" if not tasks else "thin" if few else "good", words)
+        states[name] = ("bad" if not tasks else "thin" if is_thin else "good", words)
     thin = "one task, or one side of a condition"
     legend = _LEGEND.format(good="two tasks or more", thin=thin, bad="none")
-    part = _Part(
-        sop=coverage.sop,
-        states=states,
-        few=list(coverage_lines(coverage, every=False)),
-        every=list(coverage_lines(coverage, every=True)),
-    )
-    return _page(coverage.name, [part], legend, mask)
+    few, every = (list(coverage_lines(coverage, every=one)) for one in (False, True))
+    return _page(coverage.name, [(coverage.sop, states, few, every)], legend, mask)
 
 
 def session_page(
@@ -230,21 +221,14 @@ def session_page(
             )
             for number, one in clauses.items()
         }
-        few = list(session_lines(domain, clauses, sop, every=False))
-        every = list(session_lines(domain, clauses, sop, every=True))
-        parts.append(_Part(sop=sop, states=states, few=few, every=every))
+        few, every = (list(session_lines(domain, clauses, sop, every=one)) for one in (False, True))
+        parts.append((sop, states, few, every))
     legend = _LEGEND.format(good="kept", thin="never shown or never applied", bad="broken")
     return _page(name, parts, legend, mask)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
-    """One procedure: its text, the colour and the words of each clause, and the lines about it."""
-
-    sop: str
-    states: Mapping[str, tuple[str, str]]
-    few: Sequence[str]
-    every: Sequence[str]
+_Part = tuple[str, Mapping[str, tuple[str, str]], Sequence[str], Sequence[str]]
+"""A procedure, the colour and the words of each clause, and the lines about it: few, and all."""
 
 
 def _page(name: str, parts: Iterable[_Part], legend: str, mask: Callable[[str], str]) -> str:
@@ -252,15 +236,13 @@ def _page(name: str, parts: Iterable[_Part], legend: str, mask: Callable[[str], 
         return escape(visible(mask(text)))
 
     body: list[str] = []
-    for part in parts:
-        few, every = ("\n".join(map(shown, lines)) for lines in (part.few, part.every))
+    for sop, states, *told in parts:
+        few, every = ("\n".join(map(shown, lines)) for lines in told)
         body.append(f"<pre>{few}</pre>\n<p>{escape(legend)}</p>\n<table>")
-        for line in sop_lines(part.sop, part.states):
-            colour, words = part.states.get(line.clause, ("", ""))
-            beside = f"{line.clause}: {words}" if line.begins else ""
-            body.append(
-                f'<tr class="{colour}"><td>{shown(beside)}</td><td>{shown(line.text)}</td></tr>'
-            )
+        for line, clause, begins in sop_lines(sop, states):
+            colour, words = states.get(clause, ("", ""))
+            beside = f"{clause}: {words}" if begins else ""
+            body.append(f'<tr class="{colour}"><td>{shown(beside)}</td><td>{shown(line)}</td></tr>')
         body.append("</table>")
         body.append(f"<details><summary>Everything</summary><pre>{every}</pre></details>")
     title = f"Coverage of {shown(name)}"

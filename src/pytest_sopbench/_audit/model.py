@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -263,11 +264,28 @@ class Rule(Generic[Seen]):
 
     def findings(self, seen: Seen) -> Iterator[Finding]:
         """Look, and say of each fault that it is one of this rule."""
-        for fault in self.look(seen):
-            yield Finding(
-                rule=self.name,
-                severity=self.severity,
-                place=fault.place,
-                what=fault.what,
-                do=fault.do,
-            )
+        return map(self.finding, self.look(seen))
+
+    def finding(self, fault: Fault) -> Finding:
+        """Return the finding that a fault is by this rule."""
+        return Finding(
+            rule=self.name,
+            severity=self.severity,
+            place=fault.place,
+            what=fault.what,
+            do=fault.do,
+        )
+
+
+def rule(
+    severity: Severity, name: str, looks_for: str
+) -> Callable[[Callable[[Seen], Iterable[Fault]]], Rule[Seen]]:
+    """Make a rule of the function that looks for its faults."""
+
+    def made(look: Callable[[Seen], Iterable[Fault]]) -> Rule[Seen]:
+        return Rule(name=name, severity=severity, looks_for=looks_for, look=look)
+
+    return made
+
+
+error, warning, note = (partial(rule, severity) for severity in Severity)

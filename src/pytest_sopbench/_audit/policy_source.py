@@ -63,24 +63,25 @@ def same_numbers(value: Decimal) -> Iterator[Decimal]:
         yield value / scale
 
 
+def parsed(source: str) -> ast.Module:
+    """Return the tree of a source; an empty one if it is no Python, of which another rule tells."""
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return ast.Module(body=[], type_ignores=[])
+
+
 def policy_numbers(source: str) -> tuple[PolicyNumber, ...]:
     """Return the numbers that a policy decides by; what only converts a unit is none."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
-        return ()
     reader = _Reader(_comments(source))
     with suppress(RecursionError):
-        reader.visit(tree)
+        reader.visit(parsed(source))
     return tuple(reader.found)
 
 
 def every_number(source: str) -> frozenset[Decimal]:
     """Return all numbers of a source, also trivial ones, and those that are written as text."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
-        return frozenset()
+    tree = parsed(source)
     told = {
         id(node.value)
         for node in ast.walk(tree)
@@ -213,10 +214,7 @@ _CHANGING: Final[Mapping[str, str]] = {
 
 def changing_calls(source: str) -> Iterator[tuple[int, str]]:
     """Yield line and name of each call whose value differs from one time to the next."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
-        return
+    tree = parsed(source)
     names = dict(_imported(tree))
     seeded = any(_called(node, names) == ("random", "seed") for node in ast.walk(tree))
     for node in ast.walk(tree):

@@ -271,6 +271,15 @@ SHOWN: Final = 5
 """Rows, values or names that a finding shows."""
 
 
+def rows_at(lines: Sequence[int]) -> str:
+    """Such as `3 rows (2, 7, 9)`, or `row 2`."""
+    shown = ", ".join(map(str, lines[:SHOWN]))
+    if len(lines) == 1:
+        return f"row {shown}"
+    more = f" and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+    return f"{len(lines)} rows ({shown}{more})"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Subject:
     """A domain with all of its tasks; equal only to itself, so that what is known of it is kept.
@@ -380,11 +389,7 @@ class Subject:
 
     def rows(self, positions: Sequence[int]) -> str:
         """Such as `3 rows (2, 7, 9)`, by the lines of the data file."""
-        shown = ", ".join(str(self.tasks[one].line) for one in positions[:SHOWN])
-        if len(positions) == 1:
-            return f"row {shown}"
-        more = f" and {len(positions) - SHOWN} more" if len(positions) > SHOWN else ""
-        return f"{len(positions)} rows ({shown}{more})"
+        return rows_at([self.line(one) for one in positions])
 
     def line(self, position: int) -> int:
         """The line on which a row starts."""

@@ -18,9 +18,8 @@ from typing import Any, Final
 
 from pytest_sopbench._audit.observing.covering import cover
 from pytest_sopbench._audit.observing.mutating import mutate
-from pytest_sopbench._audit.observing.probing import LARGEST, Loaded, probe_tools
+from pytest_sopbench._audit.observing.probing import LARGEST, Book, Loaded, probe_tools
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import ToolCall
 from pytest_sopbench._core.values.json import to_json_value
 from pytest_sopbench._loading.load import DATA_FILES, FILES, load_domain
@@ -37,32 +36,6 @@ MEMORY: Final = 2 << 30
 
 MOST_CALLS: Final = 200
 """Tool calls of one run of a policy."""
-
-
-class Book:
-    """The file of lines; a process that was forked writes one last line, and ends."""
-
-    def __init__(self, path: str) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        self._owner = os.getpid()
-        self._doing: Mapping[str, Any] = {}
-
-    def doing(self, **what: Any) -> None:
-        """Announce what is done next."""
-        self._doing = what
-        self.say(doing=what)
-
-    def say(self, **line: Any) -> None:
-        """Write a line."""
-        if os.getpid() != self._owner:
-            self._write({"forked": self._doing})
-            os._exit(0)
-        self._write(line)
-
-    def _write(self, line: Mapping[str, Any]) -> None:
-        data = json.dumps(line, default=repr).encode("utf-8", "replace") + b"\n"
-        while data:
-            data = data[os.write(self._file, data) :]
 
 
 def main(job_file: str) -> None:
@@ -143,8 +116,9 @@ def _run_policy(domain: Domain, factory: ManagerFactory | None, book: Book) -> N
     for position, task in enumerate(domain.tasks):
         book.doing(step="policy", row=position)
         box = boxes.open(task, max_calls=MOST_CALLS, clock=monotonic)
+        inputs: Any = to_json_value(task.inputs)
         try:
-            answer, error = to_json_value(decide(_inputs(task), box.tools.call)), ""
+            answer, error = to_json_value(decide(inputs, box.tools.call)), ""
         except BaseException as fault:  # noqa: BLE001 - a policy may raise anything
             answer, error = None, f"{type(fault).__name__}: {fault}"
         calls = [_call(one) for one in box.log.calls]
@@ -153,22 +127,15 @@ def _run_policy(domain: Domain, factory: ManagerFactory | None, book: Book) -> N
         box.close()
 
 
-def _inputs(task: Task) -> Any:
-    return to_json_value(task.inputs)
-
-
 def _call(call: ToolCall) -> Mapping[str, Any]:
+    is_short = len(str(call.result)) <= LARGEST
     return {
         "name": call.name,
         "arguments": call.arguments,
-        "result": call.result if _is_short(call.result) else "a result of megabytes",
+        "result": call.result if is_short else "a result of megabytes",
         "error": call.error,
         "bad": [one.message for one in call.findings],
     }
-
-
-def _is_short(result: Any) -> bool:
-    return len(str(result)) <= LARGEST
 
 
 def _limit_memory() -> None:

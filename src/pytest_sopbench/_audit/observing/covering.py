@@ -61,17 +61,13 @@ class Watched(ast.NodeTransformer):
         default_factory=dict[int, Callable[[Any, Any], Any]]
     )
 
-    def visit_If(self, node: ast.If) -> ast.AST:
+    def visit_If(self, node: ast.If | ast.While) -> ast.AST:
         node.test = self._watched(node.test)
         node.body = [self.visit(one) for one in node.body]
         node.orelse = [self.visit(one) for one in node.orelse]
         return node
 
-    def visit_While(self, node: ast.While) -> ast.AST:
-        node.test = self._watched(node.test)
-        node.body = [self.visit(one) for one in node.body]
-        node.orelse = [self.visit(one) for one in node.orelse]
-        return node
+    visit_While = visit_If  # noqa: N815 - so it is called
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         node.test = self._watched(node.test)

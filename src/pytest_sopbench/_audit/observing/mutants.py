@@ -46,8 +46,8 @@ class TriedRule:
     """
 
     rule: Mapping[str, Any]
-    notices: tuple[int, ...]
-    left_out: tuple[int, ...]
+    notices: Sequence[int]
+    left_out: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,10 +148,8 @@ def mutation_of(
     left_out: Mapping[int, str] = {}
     is_whole = False
     for line in lines:
-        if "mutant" in line:
-            mutants.append(_of_policy(line))
-        elif "trajectory" in line:
-            mutants.append(_of_trajectory(line))
+        if "noticed" in line:
+            mutants.append(_mutant(line))
         elif "judged" in line:
             # It is told last.
             is_whole = True
@@ -175,43 +173,17 @@ def mutation_of(
     )
 
 
-def _of_policy(line: Mapping[str, Any]) -> Mutant:
-    return Mutant(
-        kind=line["kind"],
-        line=line["line"],
-        function=line["function"],
-        text=line["text"],
-        clauses=tuple(line["clauses"]),
-        reached=line["reached"],
-        noticed=_rows(line["noticed"]),
-        differs=tuple(line["differs"]),
-        broken=line["broken"],
-        mends=tuple(line.get("mends", ())),
-        soft=line.get("soft", {}),
-        remedy=_tried(line.get("remedy")),
-    )
-
-
-def _of_trajectory(line: Mapping[str, Any]) -> Mutant:
-    said = line["trajectory"]
-    return Mutant(
-        kind=said["kind"],
-        text=WAYS[said["kind"]].format(tool=said["tool"], other=said["other"]),
-        tool=said["tool"],
-        other=said["other"],
-        reached=said["reached"],
-        noticed=_rows(line["noticed"]),
-        differs=tuple(line["on"]),
-        soft=line["soft"],
-        remedy=_tried(line["remedy"]),
-    )
-
-
-def _tried(told: Mapping[str, Any] | None) -> TriedRule | None:
-    if told is None:
-        return None
-    notices, left_out = tuple(told["notices"]), tuple(told["left_out"])
-    return TriedRule(rule=told["rule"], notices=notices, left_out=left_out)
+def _mutant(line: Mapping[str, Any]) -> Mutant:
+    told: dict[str, Any] = {
+        name: tuple(line[name]) if isinstance(line[name], list) else line[name]
+        for name in Mutant.__dataclass_fields__
+        if name in line
+    }
+    if line["kind"] in WAYS:
+        told["text"] = WAYS[line["kind"]].format(tool=line["tool"], other=line["other"])
+    told["noticed"] = _rows(line["noticed"])
+    told["remedy"] = TriedRule(**told["remedy"]) if told.get("remedy") else None
+    return Mutant(**told)
 
 
 def _rows(noticed: Mapping[str, str]) -> Mapping[int, str]:

@@ -193,7 +193,8 @@ def _outcome(
         endless += trace.ending is Ending.TIMED_OUT
         if endless >= ENOUGH_ENDLESS or part.is_done(noticed):
             break
-    remedy = trial.told(suite.right_calls, suite.tasks)
+    right_calls = {row: base.calls for row, base in suite.right.items()}
+    remedy = trial.told(right_calls, suite.tasks)
     return {**found, "noticed": noticed, "differs": differs, "soft": soft, "remedy": remedy}
 
 
@@ -265,9 +266,12 @@ def _mutate_trajectories(suite: Suite, book: Book, part: Part) -> None:
         kind, tool, other = key
         trial = trials.get(key)
         book.say(
-            trajectory={"kind": kind, "tool": tool, "other": other, "reached": len(found)},
+            kind=kind,
+            tool=tool,
+            other=other,
+            reached=len(found),
             noticed=noticed[key],
-            on=sorted(found),
+            differs=sorted(found),
             soft={rule: len(rows) for rule, rows in soft[key].items()},
             remedy=trial.told(kept, suite.tasks) if trial else None,
         )

@@ -6,6 +6,7 @@ import csv
 import inspect
 import io
 import json
+import os
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from contextlib import chdir
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task, ToolSpec
@@ -94,11 +95,30 @@ NOBODY: Final = "__no_tool_has_this_name__"
 _ENOUGH: Final = 5
 
 
-class Book(Protocol):
-    """Where lines are written."""
+class Book:
+    """The file of lines; a process that was forked writes one last line, and ends."""
 
-    def doing(self, **what: Any) -> None: ...
-    def say(self, **line: Any) -> None: ...
+    def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._owner = os.getpid()
+        self._doing: Mapping[str, Any] = {}
+
+    def doing(self, **what: Any) -> None:
+        """Announce what is done next."""
+        self._doing = what
+        self.say(doing=what)
+
+    def say(self, **line: Any) -> None:
+        """Write a line."""
+        if os.getpid() != self._owner:
+            self._write({"forked": self._doing})
+            os._exit(0)
+        self._write(line)
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        data = json.dumps(line, default=repr).encode("utf-8", "replace") + b"\n"
+        while data:
+            data = data[os.write(self._file, data) :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +192,11 @@ class _Probe:
                 continue
             self._answer(position, task, arguments, again=number < AGAIN)
         if not self._first:
-            self._book.say(tool=self._spec.name, uncallable=lacking)
+            self._book.say(tool=self._spec.name, seen={"uncallable": lacking})
             return
         few = [position for position in rows if position in self._first][:FEW]
-        self._book.say(
-            tool=self._spec.name,
-            unknown=self._is_unknown(few[0]),
-            ignored=list(self._ignored(few)),
-        )
+        seen = {"unknown": self._is_unknown(few[0]), "ignored": list(self._ignored(few))}
+        self._book.say(tool=self._spec.name, seen=seen)
         if others is not None:
             self._exchange(few, others)
 
@@ -194,14 +211,14 @@ class _Probe:
         if isinstance(told, dict):
             self._told[position] |= cast("dict[str, Any]", told)
         more = [self._called(task, arguments).text for _ in range(2)] if again else []
-        self._book.say(
-            tool=self._spec.name,
-            row=position,
-            result=found.result,
-            error=found.error,
-            not_json=found.not_json,
-            again=[found.text, *more] if again else [],
-        )
+        answer = {
+            "position": position,
+            "result": found.result,
+            "error": found.error,
+            "not_json": found.not_json,
+            "again": [found.text, *more] if again else [],
+        }
+        self._book.say(tool=self._spec.name, answer=answer)
 
     def _called(self, task: Task, arguments: Mapping[str, Any], name: str = "") -> Answer:
         return _called(self._factory, task, arguments, name or self._spec.name)
@@ -254,7 +271,7 @@ class _Probe:
                 text = _called(others.factory, task, arguments, self._spec.name).text
             blind += text == here.text
             followed += text == origin.text
-        self._book.say(tool=self._spec.name, blind=blind, followed=followed)
+        self._book.say(tool=self._spec.name, seen={"blind": blind, "followed": followed})
 
 
 def arguments_of(spec: ToolSpec, task: Task, told: Mapping[str, Any]) -> dict[str, Any] | str:

@@ -11,10 +11,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
@@ -85,15 +86,15 @@ class ToolAnswer:
     result: JsonValue
     error: str = ""
     not_json: str = ""
-    again: tuple[str, ...] = ()
+    again: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
     """What the implementation of a tool accepts: names, those it must get, and whether any."""
 
-    accepts: tuple[str, ...]
-    required: tuple[str, ...]
+    accepts: Sequence[str]
+    required: Sequence[str]
     anything: bool
 
 
@@ -115,7 +116,7 @@ class ToolSight:
     name: str
     answers: Sequence[ToolAnswer] = ()
     uncallable: str = ""
-    ignored: tuple[str, ...] = ()
+    ignored: Sequence[str] = ()
     blind: int = 0
     followed: int = 0
     unknown: bool = False
@@ -155,14 +156,19 @@ def observed(lines: Iterable[Mapping[str, Any]], incidents: Sequence[Incident]) 
             methods = line["methods"]
         elif "tool" in line:
             name = line["tool"]
-            facts.setdefault(name, {}).update(line)
-            if "row" in line:
-                answers.setdefault(name, {})[line["row"]] = _answer(line)
-    names = list(facts)
+            facts.setdefault(name, {}).update(line.get("seen", {}))
+            if line.get("signature"):
+                facts[name]["signature"] = Signature(**line["signature"])
+            if "answer" in line:
+                one = ToolAnswer(**line["answer"])
+                answers.setdefault(name, {})[one.position] = one
     return Observed(
         policy=policy,
-        tools={name: _sight(name, facts[name], answers.get(name, {})) for name in names},
-        extra_tools=tuple(one for one in methods),
+        tools={
+            name: ToolSight(name=name, answers=_in_order(answers.get(name, {})), **seen)
+            for name, seen in facts.items()
+        },
+        extra_tools=tuple(methods),
         incidents=tuple(dict.fromkeys(incidents)),
         opened=tuple(opened),
     )
@@ -192,43 +198,17 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
     )
 
 
-def _answer(line: Mapping[str, Any]) -> ToolAnswer:
-    return ToolAnswer(
-        position=line["row"],
-        result=line["result"],
-        error=line["error"],
-        not_json=line["not_json"],
-        again=tuple(line["again"]),
-    )
+def _in_order(answers: Mapping[int, ToolAnswer]) -> Sequence[ToolAnswer]:
+    return tuple(answers[position] for position in sorted(answers))
 
 
-def _sight(name: str, facts: Mapping[str, Any], answers: Mapping[int, ToolAnswer]) -> ToolSight:
-    signature = facts.get("signature")
-    return ToolSight(
-        name=name,
-        answers=tuple(answers[position] for position in sorted(answers)),
-        uncallable=facts.get("uncallable", ""),
-        ignored=tuple(facts.get("ignored", ())),
-        blind=facts.get("blind", 0),
-        followed=facts.get("followed", 0),
-        unknown=bool(facts.get("unknown")),
-        signature=Signature(
-            accepts=tuple(signature["accepts"]),
-            required=tuple(signature["required"]),
-            anything=signature["anything"],
-        )
-        if signature
-        else None,
-    )
-
+Told = tuple[Sequence[Mapping[str, Any]], Sequence[Incident]]
+"""What processes wrote, and how they ended."""
 
 CHATTY: Final = 1_000_000
 """Bytes of output from which on printing is an incident."""
 
-_PROGRAM: Final = (
-    "import sys; sys.path.extend({paths!r}); sys.dont_write_bytecode = True;"
-    " from pytest_sopbench._audit.observing.child import main; main({job!r})"
-)
+_PROGRAM: Final = "import sys; sys.path.extend({paths!r}); sys.dont_write_bytecode = True; {call}"
 _KEPT: Final = ("SYSTEMROOT", "TMPDIR", "TEMP", "TMP")
 _TICK: Final = 0.02
 _STARTS: Final = 12
@@ -259,78 +239,74 @@ def observe(domain: Domain, id_column: str | None, limits: Limits | None = None)
     if domain.mcp is not None or (domain.tools_file is None and domain.policy_file is None):
         # A server may write, and it may be one that others use.
         return Observed()
-    with TemporaryDirectory(prefix="sopbench-audit-", ignore_cleanup_errors=True) as name:
-        room = Path(name)
-        try:
-            job = _job(domain, room, id_column)
-        except (OSError, ValueError, RecursionError) as fault:
-            detail = f"its folder cannot be copied: {fault}"
-            return Observed(incidents=(Incident(kind=IncidentKind.REFUSED, detail=detail),))
-        lines, incidents = _tried(job, room, limits or Limits())
-    return observed(lines, incidents)
+    return observed(*_in_a_room(partial(_job, domain, id_column), _tried, limits))
 
 
-def observe_coverage(
-    domain: Domain, limits: Limits | None = None
-) -> tuple[Sequence[Mapping[str, Any]], Sequence[Incident]]:
+def observe_coverage(domain: Domain, limits: Limits | None = None) -> Told:
     """See what each task exercises; return what the process wrote, and how it ended."""
-    limits = limits or Limits()
-    with TemporaryDirectory(prefix="sopbench-audit-", ignore_cleanup_errors=True) as name:
-        room = Path(name)
-        try:
-            job = _alone(domain, room, "coverage")
-        except OSError as fault:
-            detail = f"its folder cannot be copied: {fault}"
-            return [], [Incident(kind=IncidentKind.REFUSED, detail=detail)]
+
+    def once(job: Mapping[str, Any], room: Path, limits: Limits) -> Told:
         ended = _process(job, room, [], limits, monotonic() + limits.total)
-    incidents = list(_disturbances(ended))
-    if ended.kind is not None:
-        incidents.append(_incident(ended, _last_doing(ended.lines)))
-    return ended.lines, incidents
+        incidents = list(_disturbances(ended))
+        if ended.kind is not None:
+            incidents.append(_incident(ended, _last_doing(ended.lines)))
+        return ended.lines, incidents
+
+    return _in_a_room(partial(_alone, domain, "coverage"), once, limits)
 
 
-def _alone(domain: Domain, room: Path, work: str) -> dict[str, Any]:
-    own = str(copied(domain.folder, room / "own"))
-    return {"folder": own, "name": domain.name, "lines": str(room / "lines"), "work": work}
-
-
-def observe_mutants(
-    domain: Domain, limits: Limits | None = None
-) -> tuple[Sequence[Mapping[str, Any]], Sequence[Incident]]:
+def observe_mutants(domain: Domain, limits: Limits | None = None) -> Told:
     """Run every mutant of a domain; return what the processes wrote, and how they ended.
 
     A mutant that ends the process is told as one that cannot be run, and the others are run.
     """
-    limits = limits or Limits()
+    return _in_a_room(partial(_alone, domain, "mutants"), _mutants_tried, limits)
+
+
+def _in_a_room(
+    make_job: Callable[[Path], Mapping[str, Any]],
+    run: Callable[[Mapping[str, Any], Path, Limits], Told],
+    limits: Limits | None,
+) -> Told:
+    """Do a job in a folder of its own, which is gone afterwards."""
+    with TemporaryDirectory(prefix="sopbench-audit-", ignore_cleanup_errors=True) as name:
+        room = Path(name)
+        try:
+            job = make_job(room)
+        except (OSError, ValueError, RecursionError) as fault:
+            detail = f"its folder cannot be copied: {fault}"
+            return [], [Incident(kind=IncidentKind.REFUSED, detail=detail)]
+        return run(job, room, limits or Limits())
+
+
+def _alone(domain: Domain, work: str, room: Path) -> dict[str, Any]:
+    own = str(copied(domain.folder, room / "own"))
+    return {"folder": own, "name": domain.name, "lines": str(room / "lines"), "work": work}
+
+
+def _mutants_tried(job: Mapping[str, Any], room: Path, limits: Limits) -> Told:
     # A mutant that does not end is ended by its processor time, which a busy machine makes long.
     limits = replace(limits, stall=_PATIENCE * limits.stall)
     lines: list[Mapping[str, Any]] = []
     incidents: list[Incident] = []
     until = monotonic() + limits.total
-    with TemporaryDirectory(prefix="sopbench-audit-", ignore_cleanup_errors=True) as name:
-        room = Path(name)
-        try:
-            job = _alone(domain, room, "mutants")
-        except OSError as fault:
-            detail = f"its folder cannot be copied: {fault}"
-            return [], [Incident(kind=IncidentKind.REFUSED, detail=detail)]
-        for _ in range(_STARTS):
-            done = [one["mutant"] for one in lines if "mutant" in one]
-            ended = _process(job, room, done, limits, until)
-            lines += ended.lines
-            incidents += [one for one in _disturbances(ended) if one.kind is IncidentKind.REFUSED]
-            if ended.kind is None:
-                break
-            doing = _last_doing(ended.lines)
-            if doing.get("step") != "mutant" or ended.kind is IncidentKind.SLOW:
-                detail = f"{doing.get('step', 'its start')} {ended.detail}".strip()
-                incidents.append(Incident(kind=ended.kind, detail=detail))
-                break
-            lines.append({**doing, "noticed": {}, "differs": [], "broken": ended.kind.value})
+    for _ in range(_STARTS):
+        done = [one["mutant"] for one in lines if "mutant" in one]
+        ended = _process(job, room, done, limits, until)
+        lines += ended.lines
+        incidents += [one for one in _disturbances(ended) if one.kind is IncidentKind.REFUSED]
+        if ended.kind is None:
+            break
+        doing = _last_doing(ended.lines)
+        if doing.get("step") != "mutant" or ended.kind is IncidentKind.SLOW:
+            detail = f"{doing.get('step', 'its start')} {ended.detail}".strip()
+            incidents.append(Incident(kind=ended.kind, detail=detail))
+            break
+        lines.append({**doing, "noticed": {}, "differs": [], "broken": ended.kind.value})
     return lines, incidents
 
 
-def _job(domain: Domain, room: Path, id_column: str | None) -> dict[str, Any]:
+def _job(domain: Domain, id_column: str | None, room: Path) -> dict[str, Any]:
     others = ""
     if domain.tools_file is not None and id_column is not None and len(domain.tasks) > 1:
         copy = copied(domain.folder, room / "others")
@@ -344,9 +320,7 @@ def _job(domain: Domain, room: Path, id_column: str | None) -> dict[str, Any]:
     }
 
 
-def _tried(
-    job: Mapping[str, Any], room: Path, limits: Limits
-) -> tuple[list[Mapping[str, Any]], list[Incident]]:
+def _tried(job: Mapping[str, Any], room: Path, limits: Limits) -> Told:
     """Run the job until nothing is left that has not ended a process."""
     lines: list[Mapping[str, Any]] = []
     incidents: list[Incident] = []
@@ -411,18 +385,9 @@ def _process(
     lines.unlink(missing_ok=True)
     whole = {**job, "skip": list(skipped)}
     (room / "job.json").write_text(json.dumps(whole), encoding="utf-8")
-    home = str(Path(__file__).parents[3])
-    program = _PROGRAM.format(paths=[home, *sys.path], job=str(room / "job.json"))
-    environment = marked({name: os.environ[name] for name in _KEPT if name in os.environ})
-    process = subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-I", "-c", program],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd=job["folder"],
-        env=environment,
-        start_new_session=True,
-    )
+    job_file = str(room / "job.json")
+    call = f"from pytest_sopbench._audit.observing.child import main; main({job_file!r})"
+    process, environment = started(call, job["folder"], subprocess.PIPE)
     output = _Output()
     reader = Thread(target=output.read, args=(process.stdout,), daemon=True)
     reader.start()
@@ -433,6 +398,30 @@ def _process(
     reader.join(timeout=2)
     read = list(_read(lines))
     return _judged(process.returncode, kind, read, output)
+
+
+def started(
+    call: str, folder: str | Path, output: int
+) -> tuple[subprocess.Popen[bytes], dict[str, str]]:
+    """Start a process of our own program in a folder; return it, and the little it is told.
+
+    Args:
+        call: what it does.
+        folder: where it works.
+        output: what becomes of what it prints, as `subprocess` says it.
+    """
+    home = str(Path(__file__).parents[3])
+    environment = marked({name: os.environ[name] for name in _KEPT if name in os.environ})
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-I", "-c", _PROGRAM.format(paths=[home, *sys.path], call=call)],
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        cwd=folder,
+        env=environment,
+        start_new_session=True,
+    )
+    return process, environment
 
 
 class _Output:

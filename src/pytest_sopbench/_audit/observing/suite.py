@@ -96,10 +96,6 @@ class Suite:
         calls = _closed(box)
         return Trace(ending=ending, returned=returned, problem=problem, calls=calls, state=state)
 
-    @property
-    def right_calls(self) -> Mapping[int, Sequence[ToolCall]]:
-        return {position: base.calls for position, base in self.right.items()}
-
     def judged(self, position: int, trace: Trace) -> Verdict:
         return judge(self._rules, self.tasks[position], trace)
 
@@ -115,16 +111,12 @@ class Suite:
         self.right[position] = _Base(answer, trace.calls, verdict, frozenset(lines))
         return True
 
-    def noticed(self, position: int, trace: Trace) -> str:
-        """By what the suite notices a run: `answer`, `crash`, `rule`, ... or nothing.
-
-        `calls` are expected calls that were not made, which a gate can see; `steps` is their order,
-        or a further call, which none sees.
-        """
-        return self.noticed_by(position, trace)[0]
-
     def noticed_by(self, position: int, trace: Trace) -> tuple[str, Sequence[str]]:
-        """By what the suite notices a run, and the rules that only should hold, if by these."""
+        """By what the suite notices a run, and the rules that only should hold, if by these.
+
+        It is `answer`, `crash`, `rule`, ... or nothing. `calls` are expected calls that were not
+        made, which a gate can see; `steps` is their order, or a further call, which none sees.
+        """
         right, verdict = self.right[position].verdict, self.judged(position, trace)
         if not verdict.correct:
             return "answer" if trace.ending is Ending.RETURNED else "crash", ()

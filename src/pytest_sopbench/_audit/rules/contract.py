@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 
-from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.model import Fault, Place, error, warning
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.contract import RuleResult, check_contract
 from pytest_sopbench._core.demands import DemandKind, Known, RuleState
@@ -26,6 +25,7 @@ from pytest_sopbench._running.tools.calls import compile_checks
 Results = Mapping[int, tuple[RuleResult, ...]]
 
 
+@error("policy-breaks-contract", "The run of the reference policy breaks a rule of the contract.")
 def _policy_breaks(subject: Subject) -> Iterator[Fault]:
     for rule, rows, why in _broken(_policy_results(subject)):
         yield Fault(
@@ -35,6 +35,7 @@ def _policy_breaks(subject: Subject) -> Iterator[Fault]:
         )
 
 
+@error("calls-break-contract", "Expected calls break a rule of the contract.")
 def _calls_break(subject: Subject) -> Iterator[Fault]:
     for rule, rows, why in _broken(_expected_results(subject)):
         yield Fault(
@@ -44,6 +45,7 @@ def _calls_break(subject: Subject) -> Iterator[Fault]:
         )
 
 
+@warning("rule-not-exercised", "No row exercises a rule of the contract.")
 def _not_exercised(subject: Subject) -> Iterator[Fault]:
     contract = subject.domain.contract
     results = _policy_results(subject) or _expected_results(subject)
@@ -70,6 +72,7 @@ def _is_silent(result: RuleResult) -> bool:
     return result.state is RuleState.NOT_EXERCISED and not forbidden
 
 
+@error("calls-differ", "The policy makes other calls than are expected of the row.")
 def _calls_differ(subject: Subject) -> Iterator[Fault]:
     """Where the policy makes other calls than are expected of its row."""
     found: dict[str, list[int]] = {}
@@ -91,6 +94,7 @@ def _calls_differ(subject: Subject) -> Iterator[Fault]:
         )
 
 
+@error("state-differs", "The policy leaves another state than is expected of the row.")
 def _states_differ(subject: Subject) -> Iterator[Fault]:
     """Where the policy leaves another state than is expected of its row."""
     domain = subject.domain
@@ -118,6 +122,7 @@ def _states_differ(subject: Subject) -> Iterator[Fault]:
         )
 
 
+@error("calls-break-spec", "An expected call breaks the spec of its tool.")
 def _calls_break_spec(subject: Subject) -> Iterator[Fault]:
     checks = compile_checks(subject.domain)
     found: dict[tuple[str, str], list[int]] = {}
@@ -130,6 +135,7 @@ def _calls_break_spec(subject: Subject) -> Iterator[Fault]:
     yield from _bad_calls(subject, found, CALLS_FILE, "an expected call breaks its spec")
 
 
+@warning("policy-breaks-spec", "A call of the policy breaks the spec of its tool.")
 def _policy_calls_break_spec(subject: Subject) -> Iterator[Fault]:
     found: dict[tuple[str, str], list[int]] = {}
     for position, run in subject.observed.policy.items():
@@ -156,6 +162,7 @@ def _bad_calls(
         )
 
 
+@warning("needless-tool", "The policy never calls a tool, or calls one that is named a distractor.")
 def _needless(subject: Subject) -> Iterator[Fault]:
     runs = [run for run in subject.observed.policy.values() if not run.error]
     if not runs or len(runs) < len(subject.tasks):
@@ -182,7 +189,6 @@ def _broken(results: Results) -> Iterator[tuple[str, list[int], str]]:
     yield from ((rule, rows, why) for rule, (rows, why) in found.items())
 
 
-@lru_cache(maxsize=1)
 def _policy_results(subject: Subject) -> Results:
     contract = subject.domain.contract
     if contract is None:
@@ -198,7 +204,6 @@ def _policy_results(subject: Subject) -> Results:
     }
 
 
-@lru_cache(maxsize=1)
 def _expected_results(subject: Subject) -> Results:
     contract = subject.domain.contract
     if contract is None:
@@ -236,52 +241,12 @@ def _known(subject: Subject, position: int, answer: Mapping[str, JsonValue]) -> 
 
 
 RULES: Final = (
-    Rule(
-        name="policy-breaks-contract",
-        severity=Severity.ERROR,
-        looks_for="The run of the reference policy breaks a rule of the contract.",
-        look=_policy_breaks,
-    ),
-    Rule(
-        name="calls-break-contract",
-        severity=Severity.ERROR,
-        looks_for="Expected calls break a rule of the contract.",
-        look=_calls_break,
-    ),
-    Rule(
-        name="rule-not-exercised",
-        severity=Severity.WARNING,
-        looks_for="No row exercises a rule of the contract.",
-        look=_not_exercised,
-    ),
-    Rule(
-        name="calls-differ",
-        severity=Severity.ERROR,
-        looks_for="The policy makes other calls than are expected of the row.",
-        look=_calls_differ,
-    ),
-    Rule(
-        name="state-differs",
-        severity=Severity.ERROR,
-        looks_for="The policy leaves another state than is expected of the row.",
-        look=_states_differ,
-    ),
-    Rule(
-        name="calls-break-spec",
-        severity=Severity.ERROR,
-        looks_for="An expected call breaks the spec of its tool.",
-        look=_calls_break_spec,
-    ),
-    Rule(
-        name="policy-breaks-spec",
-        severity=Severity.WARNING,
-        looks_for="A call of the policy breaks the spec of its tool.",
-        look=_policy_calls_break_spec,
-    ),
-    Rule(
-        name="needless-tool",
-        severity=Severity.WARNING,
-        looks_for="The policy never calls a tool, or calls one that is named a distractor.",
-        look=_needless,
-    ),
+    _policy_breaks,
+    _calls_break,
+    _not_exercised,
+    _calls_differ,
+    _states_differ,
+    _calls_break_spec,
+    _policy_calls_break_spec,
+    _needless,
 )

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.model import Fault, Place, error, warning
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.documents.schema import (
     Declared,
@@ -28,6 +28,10 @@ _ALIKE: Final = str.maketrans(
 )
 
 
+@error(
+    "expected-breaks-schema",
+    "An expected document breaks the schema, so that no answer can match it.",
+)
 def _expected_breaks(subject: Subject) -> Iterator[Fault]:
     for rules, position, violations in _broken(subject):
         compared = [one for one in violations if not rules.ignored_patterns.match(one.about)]
@@ -35,6 +39,9 @@ def _expected_breaks(subject: Subject) -> Iterator[Fault]:
             yield _breach(subject, position, compared[0], "correct the answer or the schema")
 
 
+@warning(
+    "ignored-breaks-schema", "An expected document breaks the schema at paths that are ignored."
+)
 def _ignored_breaks(subject: Subject) -> Iterator[Fault]:
     for rules, position, violations in _broken(subject):
         if all(rules.ignored_patterns.match(one.about) for one in violations):
@@ -60,12 +67,13 @@ def _breach(subject: Subject, position: int, first: Violation, do: str) -> Fault
     )
 
 
+@error("look-alike-value", "A value of the schema is written in letters that look like others.")
 def _look_alikes(subject: Subject) -> Iterator[Fault]:
     rules = subject.domain.document
     for members in _enums(rules.schema) if rules else ():
         seen: dict[str, str] = {}
         for member in members:
-            skeleton = _skeleton(member)
+            skeleton = unicodedata.normalize("NFKC", member).translate(_ALIKE)
             twin = seen.setdefault(skeleton, member)
             if twin != member or (skeleton != member and skeleton.isascii()):
                 other = twin if twin != member else skeleton
@@ -93,10 +101,7 @@ def _enums(schema: JsonValue) -> Iterator[Sequence[str]]:
             yield from _enums(inner)
 
 
-def _skeleton(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).translate(_ALIKE)
-
-
+@error("no-such-path", "A path of the metadata is in no document, or is ordered and no list.")
 def _no_such_path(subject: Subject) -> Iterator[Fault]:
     rules = subject.domain.document
     if rules is None:
@@ -146,28 +151,8 @@ def _written(value: JsonValue, path: Path) -> Iterator[tuple[Path, bool]]:
 
 
 RULES: Final = (
-    Rule(
-        name="expected-breaks-schema",
-        severity=Severity.ERROR,
-        looks_for="An expected document breaks the schema, so that no answer can match it.",
-        look=_expected_breaks,
-    ),
-    Rule(
-        name="ignored-breaks-schema",
-        severity=Severity.WARNING,
-        looks_for="An expected document breaks the schema at paths that are ignored.",
-        look=_ignored_breaks,
-    ),
-    Rule(
-        name="look-alike-value",
-        severity=Severity.ERROR,
-        looks_for="A value of the schema is written in letters that look like others.",
-        look=_look_alikes,
-    ),
-    Rule(
-        name="no-such-path",
-        severity=Severity.ERROR,
-        looks_for="A path of the metadata is in no document, or is ordered and no list.",
-        look=_no_such_path,
-    ),
+    _expected_breaks,
+    _ignored_breaks,
+    _look_alikes,
+    _no_such_path,
 )

@@ -6,12 +6,12 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from pytest_sopbench._audit.model import KEY as AUDIT_KEY
-from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
-from pytest_sopbench._audit.reading import File, Folder, RoughTable
+from pytest_sopbench._audit.model import Fault, Place, error, note, warning
+from pytest_sopbench._audit.reading import File, Folder, RoughTable, rows_at
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files import did_you_mean, listed, nearest
 from pytest_sopbench._loading.layout import id_text
@@ -37,6 +37,7 @@ _MERGE: Final = re.compile(r"^(<{7} |={7}$|>{7} )", re.MULTILINE)
 _TWICE_ENCODED: Final = re.compile("\ufffd|\u00e2\u20ac[\u0080-\uffff]|\u00c3[\u0080-\u00bf]")
 
 
+@error("missing-file", "A file that every domain needs is not there.")
 def _missing(folder: Folder) -> Iterator[Fault]:
     for names, why in _NEEDED:
         if not any((folder.path / name).exists() for name in names):
@@ -47,6 +48,7 @@ def _missing(folder: Folder) -> Iterator[Fault]:
         yield Fault(place=Place(), what=f"has tools and no {SPECS_FILE}", do=do)
 
 
+@error("unparsable", "A file is empty, or is not the JSON, TOML or Python that its name says.")
 def _unparsable(folder: Folder) -> Iterator[Fault]:
     for file in _readable(folder):
         problem = _problem(file)
@@ -75,6 +77,7 @@ def _problem(file: File) -> tuple[int | None, str] | None:
     return None if file.text.strip() else (None, "the file is empty")
 
 
+@error("merge-conflict", "A file holds the marks of a merge that was not finished.")
 def _merge_conflicts(folder: Folder) -> Iterator[Fault]:
     for file in folder.files.values():
         if _has_merge_markers(file):
@@ -92,6 +95,7 @@ def _has_merge_markers(file: File) -> bool:
     return bool(found & {"<", ">"})
 
 
+@error("encoding", "A file cannot be opened, is not UTF-8, or holds a NUL character.")
 def _encoding(folder: Folder) -> Iterator[Fault]:
     for file in folder.files.values():
         fault = file.unreadable
@@ -107,6 +111,9 @@ def _encoding(folder: Folder) -> Iterator[Fault]:
             )
 
 
+@warning(
+    "garbled-text", "A text was read in one encoding and written in another, such as `Ã©` for `é`."
+)
 def _twice_encoded(folder: Folder) -> Iterator[Fault]:
     for file in _readable(folder):
         found = _TWICE_ENCODED.search(file.text)
@@ -118,6 +125,7 @@ def _twice_encoded(folder: Folder) -> Iterator[Fault]:
             )
 
 
+@error("does-not-load", "Loading refuses the folder; the finding says what loading says.")
 def _does_not_load(folder: Folder) -> Iterator[Fault]:
     """What loading says, unless another rule has said it of the same file."""
     refused = folder.refused
@@ -135,9 +143,9 @@ def _does_not_load(folder: Folder) -> Iterator[Fault]:
 def _said_better(folder: Folder, refused: LoadingError) -> bool:
     name = refused.path.name
     if refused.path == folder.path:
-        return any(True for _ in _missing(folder))
-    looks = (_unparsable, _merge_conflicts, _encoding)
-    return any(fault.place.file == name for look in looks for fault in look(folder))
+        return any(True for _ in _missing.look(folder))
+    rules = (_unparsable, _merge_conflicts, _encoding)
+    return any(fault.place.file == name for one in rules for fault in one.look(folder))
 
 
 def _readable(folder: Folder) -> Iterator[File]:
@@ -149,49 +157,16 @@ def _line(text: str, at: int) -> int:
 
 
 FILE_RULES: Final = (
-    Rule(
-        name="missing-file",
-        severity=Severity.ERROR,
-        looks_for="A file that every domain needs is not there.",
-        look=_missing,
-    ),
-    Rule(
-        name="unparsable",
-        severity=Severity.ERROR,
-        looks_for="A file is empty, or is not the JSON, TOML or Python that its name says.",
-        look=_unparsable,
-    ),
-    Rule(
-        name="merge-conflict",
-        severity=Severity.ERROR,
-        looks_for="A file holds the marks of a merge that was not finished.",
-        look=_merge_conflicts,
-    ),
-    Rule(
-        name="encoding",
-        severity=Severity.ERROR,
-        looks_for="A file cannot be opened, is not UTF-8, or holds a NUL character.",
-        look=_encoding,
-    ),
-    Rule(
-        name="garbled-text",
-        severity=Severity.WARNING,
-        looks_for="A text was read in one encoding and written in another, such as `Ã©` for `é`.",
-        look=_twice_encoded,
-    ),
-    Rule(
-        name="does-not-load",
-        severity=Severity.ERROR,
-        looks_for="Loading refuses the folder; the finding says what loading says.",
-        look=_does_not_load,
-    ),
+    _missing,
+    _unparsable,
+    _merge_conflicts,
+    _encoding,
+    _twice_encoded,
+    _does_not_load,
 )
 
 
 # Keys, columns and rows.
-
-SHOWN: Final = 5
-"""Rows that a finding names."""
 
 _ONE: Final = ("id_column", "tags_column", "acceptable_column", "known_disagreement_column")
 _MANY: Final = ("output_columns", "input_columns", "private_columns", "types")
@@ -204,6 +179,9 @@ _PARTS: Final[Mapping[str, type[Shape]]] = {
 _EMPTY: Final[tuple[JsonValue, ...]] = (None, "", [], {})
 
 
+@warning(
+    "unknown-key", "A key of the metadata is unknown or not used; the nearest known one is named."
+)
 def _unknown_keys(folder: Folder) -> Iterator[Fault]:
     for prefix, key, known in _keys(folder.metadata):
         if key in known or (not prefix and key == AUDIT_KEY):
@@ -228,6 +206,7 @@ def _keys(metadata: Mapping[str, JsonValue]) -> Iterator[tuple[str, str, Mapping
             yield from ((f"{part}.{name}.", key, spelled) for key in keys)
 
 
+@error("unknown-column", "A key of the metadata names a column that the data file does not have.")
 def _unknown_columns(folder: Folder) -> Iterator[Fault]:
     table = folder.table
     if table is None:
@@ -253,6 +232,7 @@ def _named_columns(metadata: Mapping[str, JsonValue]) -> Iterator[tuple[str, str
                 yield key, name
 
 
+@error("duplicate-id", "Two rows have the same id, or several have none.")
 def _duplicate_ids(folder: Folder) -> Iterator[Fault]:
     table, column = folder.table, _id_column(folder)
     if table is None or column is None:
@@ -262,16 +242,17 @@ def _duplicate_ids(folder: Folder) -> Iterator[Fault]:
         lines.setdefault(id_text(cell), []).append(line)
     for name, found in lines.items():
         if len(found) > 1 or not name:
-            what = f"the id {name!r} stands on {_lines(found)}" if name else _no_id(found)
+            has = "has" if len(found) == 1 else "have"
+            what = (
+                f"the id {name!r} stands on {rows_at(found)}"
+                if name
+                else f"{rows_at(found)} {has} no id"
+            )
             yield Fault(
                 place=Place(file=folder.data_file, line=found[0], column=column),
                 what=what,
                 do="give each row an id of its own; 'id_column' may name another column",
             )
-
-
-def _no_id(found: Sequence[int]) -> str:
-    return f"{_lines(found)} {'has' if len(found) == 1 else 'have'} no id"
 
 
 def _id_column(folder: Folder) -> str | None:
@@ -280,6 +261,7 @@ def _id_column(folder: Folder) -> str | None:
     return name if table is not None and isinstance(name, str) and name in table.columns else None
 
 
+@warning("equal-rows", "Two rows are equal in every column but their ids and tags.")
 def _equal_rows(folder: Folder) -> Iterator[Fault]:
     table = folder.table
     if table is None:
@@ -295,11 +277,12 @@ def _equal_rows(folder: Folder) -> Iterator[Fault]:
         if len(found) > 1:
             yield Fault(
                 place=Place(file=folder.data_file, line=found[0]),
-                what=f"{_lines(found)} are equal but for their ids",
+                what=f"{rows_at(found)} are equal but for their ids",
                 do="keep one of them: the others count the same case again",
             )
 
 
+@warning("empty-expected", "An output column has empty cells, which only an empty answer matches.")
 def _empty_expected(folder: Folder) -> Iterator[Fault]:
     for table, column in _output_columns(folder):
         cells = table.cells(column)
@@ -312,11 +295,12 @@ def _empty_expected(folder: Folder) -> Iterator[Fault]:
         if found:
             yield Fault(
                 place=Place(file=folder.data_file, line=found[0], column=column),
-                what=f"{_lines(found)} {'has' if len(found) == 1 else 'have'} no expected value",
+                what=f"{rows_at(found)} {'has' if len(found) == 1 else 'have'} no expected value",
                 do="fill it in; an answer matches here only by being empty itself",
             )
 
 
+@error("one-label", "Every row expects the same value of an output field.")
 def _one_label(folder: Folder) -> Iterator[Fault]:
     for table, column in _output_columns(folder):
         cells = table.cells(column)
@@ -329,6 +313,7 @@ def _one_label(folder: Folder) -> Iterator[Fault]:
             )
 
 
+@note("useless-column", "A column of tags or of acceptable answers is empty in every row.")
 def _useless_columns(folder: Folder) -> Iterator[Fault]:
     table = folder.table
     for key in _ABOUT_ANSWERS if table is not None else ():
@@ -358,6 +343,7 @@ def _is_compared(folder: Folder, name: str) -> bool:
     return not isinstance(shape, Mapping) or shape.get("compare", "exact") == "exact"
 
 
+@error("uneven-row", "A row has more or fewer cells than the header names.")
 def _uneven_rows(folder: Folder) -> Iterator[Fault]:
     table = folder.table
     if table is None or folder.domain is not None:
@@ -371,66 +357,18 @@ def _uneven_rows(folder: Folder) -> Iterator[Fault]:
     if odd and lengths:
         yield Fault(
             place=Place(file=folder.data_file, line=odd[0]),
-            what=f"{_lines(odd)} do not have the {len(table.columns)} cells of the header",
+            what=f"{rows_at(odd)} do not have the {len(table.columns)} cells of the header",
             do="a cell with a comma or a line end in it stands in double quotes",
         )
 
 
-def _lines(found: Sequence[int]) -> str:
-    shown = ", ".join(map(str, found[:SHOWN]))
-    if len(found) == 1:
-        return f"row {shown}"
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return f"{len(found)} rows ({shown}{more})"
-
-
 ROW_RULES: Final = (
-    Rule(
-        name="unknown-key",
-        severity=Severity.WARNING,
-        looks_for="A key of the metadata is unknown or not used; the nearest known one is named.",
-        look=_unknown_keys,
-    ),
-    Rule(
-        name="unknown-column",
-        severity=Severity.ERROR,
-        looks_for="A key of the metadata names a column that the data file does not have.",
-        look=_unknown_columns,
-    ),
-    Rule(
-        name="useless-column",
-        severity=Severity.NOTE,
-        looks_for="A column of tags or of acceptable answers is empty in every row.",
-        look=_useless_columns,
-    ),
-    Rule(
-        name="uneven-row",
-        severity=Severity.ERROR,
-        looks_for="A row has more or fewer cells than the header names.",
-        look=_uneven_rows,
-    ),
-    Rule(
-        name="duplicate-id",
-        severity=Severity.ERROR,
-        looks_for="Two rows have the same id, or several have none.",
-        look=_duplicate_ids,
-    ),
-    Rule(
-        name="equal-rows",
-        severity=Severity.WARNING,
-        looks_for="Two rows are equal in every column but their ids and tags.",
-        look=_equal_rows,
-    ),
-    Rule(
-        name="empty-expected",
-        severity=Severity.WARNING,
-        looks_for="An output column has empty cells, which only an empty answer matches.",
-        look=_empty_expected,
-    ),
-    Rule(
-        name="one-label",
-        severity=Severity.ERROR,
-        looks_for="Every row expects the same value of an output field.",
-        look=_one_label,
-    ),
+    _unknown_keys,
+    _unknown_columns,
+    _useless_columns,
+    _uneven_rows,
+    _duplicate_ids,
+    _equal_rows,
+    _empty_expected,
+    _one_label,
 )

@@ -13,7 +13,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.model import Fault, Place, error, note, warning
 from pytest_sopbench._audit.reading import SHOWN, Subject
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.fields.kinds import KINDS
@@ -40,6 +40,9 @@ _SCRIPTS: Final = ("LATIN", "CYRILLIC", "GREEK", "FULLWIDTH", "MATHEMATICAL", "C
 _NUMBERED: Final = re.compile(r"[0-9]+")
 
 
+@error(
+    "equal-labels", "Two labels of a field are written differently and count as the same answer."
+)
 def _equal_labels(subject: Subject) -> Iterator[Fault]:
     for field in subject.compared:
         for one, other in colliding_labels(field, _cells(subject, field)):
@@ -50,6 +53,7 @@ def _equal_labels(subject: Subject) -> Iterator[Fault]:
             )
 
 
+@error("mixed-script-label", "A label mixes the letters of two scripts that look alike.")
 def _look_alikes(subject: Subject) -> Iterator[Fault]:
     for field in subject.compared:
         for label in _labels(subject, field):
@@ -69,6 +73,7 @@ def _script(sign: str) -> str:
     return first if first in _SCRIPTS else ""
 
 
+@note("contained-label", "A label stands inside of another, as `valid` in `invalid`.")
 def _contained(subject: Subject) -> Iterator[Fault]:
     for field in subject.compared:
         labels = [fold(label) for label in _labels(subject, field)]
@@ -87,6 +92,7 @@ def _contained(subject: Subject) -> Iterator[Fault]:
             )
 
 
+@warning("chance", "The most frequent answer is right for more than 60 % of the rows.")
 def _chance(subject: Subject) -> Iterator[Fault]:
     if not subject.compared or len(subject.tasks) < 2:  # noqa: PLR2004 - one row has one answer
         return
@@ -100,6 +106,7 @@ def _chance(subject: Subject) -> Iterator[Fault]:
         )
 
 
+@warning("null-label", "A label reads as a missing value, as `None` does, and is not declared.")
 def _null_labels(subject: Subject) -> Iterator[Fault]:
     for field in subject.compared:
         declared = {fold(value) for value in field.values} if field.declared else set[str]()
@@ -119,6 +126,7 @@ def _null_labels(subject: Subject) -> Iterator[Fault]:
             )
 
 
+@note("inferred-type", "The type of an output field is not declared; says what was assumed.")
 def _inferred(subject: Subject) -> Iterator[Fault]:
     for field in subject.compared:
         if not field.declared:
@@ -131,6 +139,7 @@ def _inferred(subject: Subject) -> Iterator[Fault]:
             )
 
 
+@warning("mixed-column", "A few cells make text of a column whose other cells are numbers.")
 def _mixed_columns(subject: Subject) -> Iterator[Fault]:
     table = subject.folder.table
     declared = subject.folder.metadata.get("types")
@@ -182,6 +191,7 @@ _MOST: Final = 100
 """Different texts of a field that are held against one another."""
 
 
+@error("takes-anything", "A pattern or a list of phrases takes answers that say nothing.")
 def _takes_anything(subject: Subject) -> Iterator[Fault]:
     for field in subject.domain.fields:
         if field.compare not in KINDS:
@@ -198,6 +208,9 @@ def _takes_anything(subject: Subject) -> Iterator[Fault]:
                 )
 
 
+@warning(
+    "takes-another", "By `similar`, the text that one row expects is right for another row as well."
+)
 def _takes_another(subject: Subject) -> Iterator[Fault]:
     for field in subject.domain.fields:
         comparer = _similar(subject, field) if field.compare is Compare.SIMILAR else None
@@ -239,58 +252,13 @@ def _question(field: OutputField, task: Task, expected: str, actual: str) -> Que
 
 
 RULES: Final = (
-    Rule(
-        name="equal-labels",
-        severity=Severity.ERROR,
-        looks_for="Two labels of a field are written differently and count as the same answer.",
-        look=_equal_labels,
-    ),
-    Rule(
-        name="mixed-script-label",
-        severity=Severity.ERROR,
-        looks_for="A label mixes the letters of two scripts that look alike.",
-        look=_look_alikes,
-    ),
-    Rule(
-        name="contained-label",
-        severity=Severity.NOTE,
-        looks_for="A label stands inside of another, as `valid` in `invalid`.",
-        look=_contained,
-    ),
-    Rule(
-        name="chance",
-        severity=Severity.WARNING,
-        looks_for="The most frequent answer is right for more than 60 % of the rows.",
-        look=_chance,
-    ),
-    Rule(
-        name="null-label",
-        severity=Severity.WARNING,
-        looks_for="A label reads as a missing value, as `None` does, and is not declared.",
-        look=_null_labels,
-    ),
-    Rule(
-        name="mixed-column",
-        severity=Severity.WARNING,
-        looks_for="A few cells make text of a column whose other cells are numbers.",
-        look=_mixed_columns,
-    ),
-    Rule(
-        name="inferred-type",
-        severity=Severity.NOTE,
-        looks_for="The type of an output field is not declared; says what was assumed.",
-        look=_inferred,
-    ),
-    Rule(
-        name="takes-anything",
-        severity=Severity.ERROR,
-        looks_for="A pattern or a list of phrases takes answers that say nothing.",
-        look=_takes_anything,
-    ),
-    Rule(
-        name="takes-another",
-        severity=Severity.WARNING,
-        looks_for="By `similar`, the text that one row expects is right for another row as well.",
-        look=_takes_another,
-    ),
+    _equal_labels,
+    _look_alikes,
+    _contained,
+    _chance,
+    _null_labels,
+    _mixed_columns,
+    _inferred,
+    _takes_anything,
+    _takes_another,
 )

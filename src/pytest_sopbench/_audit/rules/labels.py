@@ -16,7 +16,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.model import Fault, Place, error, warning
 from pytest_sopbench._audit.observing.sandbox import PolicyRun
 from pytest_sopbench._audit.policy_source import flat_columns, frozen
 from pytest_sopbench._audit.reading import Subject
@@ -74,6 +74,7 @@ def agreement(subject: Subject) -> tuple[int, int]:
     return sum(not mismatches(subject, run) for run in answered), len(answered)
 
 
+@error("policy-disagrees", "The reference policy gives another answer than the row expects.")
 def _policy_disagrees(subject: Subject) -> Iterator[Fault]:
     for run in subject.observed.policy.values():
         task = subject.tasks[run.position]
@@ -86,20 +87,25 @@ def _policy_disagrees(subject: Subject) -> Iterator[Fault]:
             )
 
 
+@error("policy-fails", "The reference policy fails on a row.")
 def _policy_fails(subject: Subject) -> Iterator[Fault]:
     """One fault for each error, with the rows that it has."""
     failed: dict[str, list[int]] = {}
     for run in subject.observed.policy.values():
         if run.error:
             failed.setdefault(run.error, []).append(run.position)
-    for error, rows in failed.items():
+    for why, rows in failed.items():
         yield Fault(
             place=Place(file=POLICY_FILE),
-            what=f"it fails on {subject.rows(rows)}: {cut(error)}",
+            what=f"it fails on {subject.rows(rows)}: {cut(why)}",
             do="a policy answers every row; what a tool refuses is a ToolError that it may catch",
         )
 
 
+@warning(
+    "settled-disagreement",
+    "A row is said to disagree with the SOP, and the policy gives its label.",
+)
 def _settled(subject: Subject) -> Iterator[Fault]:
     for run in subject.observed.policy.values():
         task = subject.tasks[run.position]
@@ -111,6 +117,9 @@ def _settled(subject: Subject) -> Iterator[Fault]:
             )
 
 
+@error(
+    "contradicting-rows", "Rows are equal in inputs and tool results, and expect different answers."
+)
 def _contradicting(subject: Subject) -> Iterator[Fault]:
     for rows in equal_cases(subject):
         labels = [subject.answers[one] for one in rows]
@@ -310,28 +319,8 @@ def _replace(path: Path, text: str) -> None:
 
 
 RULES: Final = (
-    Rule(
-        name="policy-disagrees",
-        severity=Severity.ERROR,
-        looks_for="The reference policy gives another answer than the row expects.",
-        look=_policy_disagrees,
-    ),
-    Rule(
-        name="policy-fails",
-        severity=Severity.ERROR,
-        looks_for="The reference policy fails on a row.",
-        look=_policy_fails,
-    ),
-    Rule(
-        name="settled-disagreement",
-        severity=Severity.WARNING,
-        looks_for="A row is said to disagree with the SOP, and the policy gives its label.",
-        look=_settled,
-    ),
-    Rule(
-        name="contradicting-rows",
-        severity=Severity.ERROR,
-        looks_for="Rows are equal in inputs and tool results, and expect different answers.",
-        look=_contradicting,
-    ),
+    _policy_disagrees,
+    _policy_fails,
+    _settled,
+    _contradicting,
 )

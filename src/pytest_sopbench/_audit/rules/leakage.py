@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.model import Fault, Place, error, note, warning
 from pytest_sopbench._audit.policy_source import (
     frozen,
     right_by_category,
@@ -206,6 +206,7 @@ _GAIN: Final = 0.1
 Columns = Mapping[str, Sequence[JsonValue]]
 
 
+@error("answer-in-input", "An input is equal to an output, tells it one to one, or repeats it.")
 def _inputs_with_answers(subject: Subject) -> Iterator[Fault]:
     for column, name, how in _leaks(subject, subject.inputs):
         yield Fault(
@@ -215,6 +216,10 @@ def _inputs_with_answers(subject: Subject) -> Iterator[Fault]:
         )
 
 
+@error(
+    "answer-from-tool",
+    "What a tool serves is equal to an output, tells it one to one, or repeats it.",
+)
 def _tools_with_answers(subject: Subject) -> Iterator[Fault]:
     for column, name, how in _leaks(subject, subject.served):
         tool = _tool_of(subject, column)
@@ -225,6 +230,10 @@ def _tools_with_answers(subject: Subject) -> Iterator[Fault]:
         )
 
 
+@warning(
+    "result-in-input",
+    "An input is what a tool answers, though who calls the tool does not give it.",
+)
 def _results_among_inputs(subject: Subject) -> Iterator[Fault]:
     """What a tool is there to tell, and the agent is given from the start."""
     for column in subject.domain.input_columns:
@@ -283,6 +292,10 @@ def _is_equal(
     return all(subject.label(name, cell) == label for cell, label in pairs)
 
 
+@warning(
+    "one-column-tells",
+    "One question about one column gives an output on more than 90 % of the rows.",
+)
 def _one_column_tells(subject: Subject) -> Iterator[Fault]:
     rows = len(subject.tasks)
     columns = {**subject.inputs, **subject.served} if rows >= _FEWEST_ROWS else {}
@@ -313,6 +326,7 @@ def _right(cells: Sequence[JsonValue], labels: Sequence[str]) -> int:
     return right_by_category(cells, labels) if texts else right_by_one_question(cells, labels)
 
 
+@note("personal-data", "Agents are given names, mail addresses or phone numbers of persons.")
 def _persons(subject: Subject) -> Iterator[Fault]:
     found: dict[str, str] = {}
     for leaf, cells in {**subject.inputs, **subject.served}.items():
@@ -330,34 +344,9 @@ def _persons(subject: Subject) -> Iterator[Fault]:
 
 
 RULES: Final = (
-    Rule(
-        name="answer-in-input",
-        severity=Severity.ERROR,
-        looks_for="An input is equal to an output, tells it one to one, or repeats it.",
-        look=_inputs_with_answers,
-    ),
-    Rule(
-        name="answer-from-tool",
-        severity=Severity.ERROR,
-        looks_for="What a tool serves is equal to an output, tells it one to one, or repeats it.",
-        look=_tools_with_answers,
-    ),
-    Rule(
-        name="result-in-input",
-        severity=Severity.WARNING,
-        looks_for="An input is what a tool answers, though who calls the tool does not give it.",
-        look=_results_among_inputs,
-    ),
-    Rule(
-        name="personal-data",
-        severity=Severity.NOTE,
-        looks_for="Agents are given names, mail addresses or phone numbers of persons.",
-        look=_persons,
-    ),
-    Rule(
-        name="one-column-tells",
-        severity=Severity.WARNING,
-        looks_for="One question about one column gives an output on more than 90 % of the rows.",
-        look=_one_column_tells,
-    ),
+    _inputs_with_answers,
+    _tools_with_answers,
+    _results_among_inputs,
+    _persons,
+    _one_column_tells,
 )

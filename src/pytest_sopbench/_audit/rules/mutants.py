@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._audit.model import Fault, Place, Rule, Score, Severity
+from pytest_sopbench._audit.model import Fault, Place, Score, error, note, warning
 from pytest_sopbench._audit.observing.mutants import BY, Mutant, Mutation
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._loading.evidence import STRONG_FILE, data_hash
@@ -27,6 +27,7 @@ UNNOTICED: Final = "error-unnoticed"
 SOFT: Final = "error-fails-nothing"
 
 
+@error(UNFINISHED, "With --mutants: wrong agents that were not run; the score counts the others.")
 def _unfinished(seen: Subject) -> Iterator[Fault]:
     mutation = seen.mutation
     if mutation is None or mutation.is_whole:
@@ -39,6 +40,7 @@ def _unfinished(seen: Subject) -> Iterator[Fault]:
     )
 
 
+@warning(SURVIVES, "With --mutants: a change of the policy that nothing in the suite notices.")
 def _survivors(seen: Subject) -> Iterator[Fault]:
     for one in _alive(seen.mutation):
         if one.line and not one.noticed:
@@ -51,6 +53,7 @@ def _survivors(seen: Subject) -> Iterator[Fault]:
             yield Fault(place=one.place, what=what, do=do)
 
 
+@note(THIN, "With --mutants: a change of the policy that a single task notices.")
 def _thin(seen: Subject) -> Iterator[Fault]:
     for one in _alive(seen.mutation):
         if one.line and 0 < len(one.fails) < _FEWEST:
@@ -59,6 +62,9 @@ def _thin(seen: Subject) -> Iterator[Fault]:
             yield Fault(place=one.place, what=what, do="add a second row that it decides")
 
 
+@warning(
+    UNNOTICED, "With --mutants: right calls, changed as agents go wrong, that nothing notices."
+)
 def _ways(seen: Subject) -> Iterator[Fault]:
     for one in _alive(seen.mutation):
         if not one.line and not one.noticed:
@@ -66,6 +72,7 @@ def _ways(seen: Subject) -> Iterator[Fault]:
             yield Fault(place=one.place, what=_what(one, seen.mutation), do=do)
 
 
+@note(SOFT, "With --mutants: an error that is counted, and fails no run.")
 def _soft(seen: Subject) -> Iterator[Fault]:
     for one in _alive(seen.mutation):
         if one.noticed and not one.fails:
@@ -129,12 +136,9 @@ def _row_to_add(one: Mutant) -> str:
             row = f"a row that needs {before.removesuffix(' is left out')}"
         case _:
             row = "a row whose answer it changes"
-    accept = f'{{"rule": "{SURVIVES}", "place": {json.dumps(_accepted_by(one))}, "reason": ...}}'
+    place = json.dumps(f"{one.function}: {one.text}")
+    accept = f'{{"rule": "{SURVIVES}", "place": {place}, "reason": ...}}'
     return f"add {row}; if it means the same, accept {accept}"
-
-
-def _accepted_by(one: Mutant) -> str:
-    return f"{one.function}: {one.text}"
 
 
 _GATE: Final = "--sop-gate=expected_calls=1"
@@ -176,37 +180,12 @@ def _of(count: int, of: int) -> str:
     return f"{count} of {of} task{'' if of == 1 else 's'}"
 
 
-RULES: Final[tuple[Rule[Subject], ...]] = (
-    Rule(
-        name=UNFINISHED,
-        severity=Severity.ERROR,
-        looks_for="With --mutants: wrong agents that were not run; the score counts the others.",
-        look=_unfinished,
-    ),
-    Rule(
-        name=SURVIVES,
-        severity=Severity.WARNING,
-        looks_for="With --mutants: a change of the policy that nothing in the suite notices.",
-        look=_survivors,
-    ),
-    Rule(
-        name=UNNOTICED,
-        severity=Severity.WARNING,
-        looks_for="With --mutants: right calls, changed as agents go wrong, that nothing notices.",
-        look=_ways,
-    ),
-    Rule(
-        name=SOFT,
-        severity=Severity.NOTE,
-        looks_for="With --mutants: an error that is counted, and fails no run.",
-        look=_soft,
-    ),
-    Rule(
-        name=THIN,
-        severity=Severity.NOTE,
-        looks_for="With --mutants: a change of the policy that a single task notices.",
-        look=_thin,
-    ),
+RULES: Final = (
+    _unfinished,
+    _survivors,
+    _ways,
+    _soft,
+    _thin,
 )
 RULE_NAMES: Final = frozenset(one.name for one in RULES)
 

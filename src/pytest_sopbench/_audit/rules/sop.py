@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Final
 
-from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.model import Fault, Place, note, warning
 from pytest_sopbench._audit.policy_source import (
     PolicyNumber,
     every_number,
@@ -27,6 +27,9 @@ _QUOTED: Final = re.compile(r"`([^`\n]{2,40})`|\"([^\"\n]{2,40})\"")
 _MANY: Final = 40
 
 
+@warning(
+    "unwritten-number", "Labels change when a column passes a number that the SOP does not state."
+)
 def _unwritten_numbers(subject: Subject) -> Iterator[Fault]:
     sop = _sop(subject)
     rows = [{**task.results, **task.inputs} for task in subject.tasks]
@@ -44,6 +47,7 @@ def _unwritten_numbers(subject: Subject) -> Iterator[Fault]:
                     )
 
 
+@warning("label-not-in-sop", "Rows expect a label that the SOP never names.")
 def _labels_not_in_sop(subject: Subject) -> Iterator[Fault]:
     text = fold(subject.domain.sop)
     for field in subject.compared:
@@ -75,6 +79,7 @@ def _expected_words(subject: Subject, name: str) -> list[str]:
     return sorted(found)
 
 
+@warning("label-without-row", "The SOP or the metadata name a label that no row expects.")
 def _labels_without_rows(subject: Subject) -> Iterator[Fault]:
     for field in subject.compared:
         if field.type is not FieldType.ENUM:
@@ -133,6 +138,9 @@ def _is_like(name: str, labels: Sequence[str]) -> bool:
     )
 
 
+@warning(
+    "policy-number", "The policy decides by a number that its clause, or the SOP, does not state."
+)
 def _policy_numbers(subject: Subject) -> Iterator[Fault]:
     sop = _sop(subject)
     every = policy_numbers(subject.text(POLICY_FILE))
@@ -162,6 +170,7 @@ def _unstated(one: PolicyNumber, where: str) -> Fault:
     )
 
 
+@warning("sop-number", "The SOP compares with a number that the policy does not have.")
 def _sop_thresholds(subject: Subject) -> Iterator[Fault]:
     source = subject.text(POLICY_FILE)
     if not source:
@@ -182,6 +191,7 @@ def _sop_thresholds(subject: Subject) -> Iterator[Fault]:
         )
 
 
+@warning("broken-range", "The ranges of a table in the SOP overlap, or leave a gap.")
 def _broken_ranges(subject: Subject) -> Iterator[Fault]:
     for line, what in _sop(subject).broken_ranges:
         yield Fault(
@@ -191,6 +201,10 @@ def _broken_ranges(subject: Subject) -> Iterator[Fault]:
         )
 
 
+@note(
+    "unexercised-number",
+    "The SOP compares with a number that no column has values on both sides of.",
+)
 def _unexercised(subject: Subject) -> Iterator[Fault]:
     """A threshold that lies outside of all that any column of numbers holds."""
     rows = [{**task.results, **task.inputs} for task in subject.tasks]
@@ -215,6 +229,7 @@ def _bounds(cells: Sequence[object]) -> tuple[Decimal, Decimal] | None:
     return (min(numbers), max(numbers)) if numbers else None
 
 
+@warning("unknown-clause", "A rule of the contract cites a clause that the SOP does not have.")
 def _clauses(subject: Subject) -> Iterator[Fault]:
     sop = _sop(subject)
     contract = subject.domain.contract
@@ -239,52 +254,12 @@ def _sop_file(subject: Subject) -> str:
 
 
 RULES: Final = (
-    Rule(
-        name="unwritten-number",
-        severity=Severity.WARNING,
-        looks_for="Labels change when a column passes a number that the SOP does not state.",
-        look=_unwritten_numbers,
-    ),
-    Rule(
-        name="label-not-in-sop",
-        severity=Severity.WARNING,
-        looks_for="Rows expect a label that the SOP never names.",
-        look=_labels_not_in_sop,
-    ),
-    Rule(
-        name="label-without-row",
-        severity=Severity.WARNING,
-        looks_for="The SOP or the metadata name a label that no row expects.",
-        look=_labels_without_rows,
-    ),
-    Rule(
-        name="policy-number",
-        severity=Severity.WARNING,
-        looks_for="The policy decides by a number that its clause, or the SOP, does not state.",
-        look=_policy_numbers,
-    ),
-    Rule(
-        name="sop-number",
-        severity=Severity.WARNING,
-        looks_for="The SOP compares with a number that the policy does not have.",
-        look=_sop_thresholds,
-    ),
-    Rule(
-        name="broken-range",
-        severity=Severity.WARNING,
-        looks_for="The ranges of a table in the SOP overlap, or leave a gap.",
-        look=_broken_ranges,
-    ),
-    Rule(
-        name="unexercised-number",
-        severity=Severity.NOTE,
-        looks_for="The SOP compares with a number that no column has values on both sides of.",
-        look=_unexercised,
-    ),
-    Rule(
-        name="unknown-clause",
-        severity=Severity.WARNING,
-        looks_for="A rule of the contract cites a clause that the SOP does not have.",
-        look=_clauses,
-    ),
+    _unwritten_numbers,
+    _labels_not_in_sop,
+    _labels_without_rows,
+    _policy_numbers,
+    _sop_thresholds,
+    _broken_ranges,
+    _unexercised,
+    _clauses,
 )

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import jsonschema_rs
 
-from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.model import Fault, Place, error, warning
 from pytest_sopbench._audit.policy_source import frozen
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
@@ -19,6 +19,7 @@ from pytest_sopbench._loading.tools import TOOL_SPECS_FILE as SPECS_FILE
 from pytest_sopbench._loading.tools import parameter_names
 
 
+@warning("row-breaks-spec", "What a row says of a parameter is not what the spec of a tool allows.")
 def _rows_break_spec(subject: Subject) -> Iterator[Fault]:
     """One fault for each column and the rows of it, whatever number of tools they break."""
     tools: dict[tuple[str, tuple[int, ...]], list[tuple[ToolSpec, str]]] = {}
@@ -104,6 +105,7 @@ def _validator(spec: ToolSpec, name: str) -> Any:
         return None
 
 
+@error("spec-without-tool", "A tool has a spec, and nothing serves it.")
 def _specs_without_tools(subject: Subject) -> Iterator[Fault]:
     domain = subject.domain
     sights = subject.observed.tools
@@ -123,6 +125,7 @@ def _specs_without_tools(subject: Subject) -> Iterator[Fault]:
             )
 
 
+@warning("tool-without-spec", "The manager has the method of a tool that no spec names.")
 def _tools_without_specs(subject: Subject) -> Iterator[Fault]:
     named = {spec.name for spec in subject.domain.tool_specs}
     for name in subject.observed.extra_tools:
@@ -134,6 +137,7 @@ def _tools_without_specs(subject: Subject) -> Iterator[Fault]:
             )
 
 
+@error("parameter-not-accepted", "Spec and implementation of a tool have different parameters.")
 def _unaccepted(subject: Subject) -> Iterator[Fault]:
     for spec in subject.domain.tool_specs:
         sight = subject.observed.tools.get(spec.name)
@@ -158,6 +162,7 @@ def _unaccepted(subject: Subject) -> Iterator[Fault]:
             )
 
 
+@warning("optional-key", "A look-up tool needs a parameter that its spec does not require.")
 def _optional_keys(subject: Subject) -> Iterator[Fault]:
     for spec in subject.domain.tool_specs:
         lookup = subject.domain.lookups.get(spec.name)
@@ -174,6 +179,10 @@ def _optional_keys(subject: Subject) -> Iterator[Fault]:
                 )
 
 
+@warning(
+    "unread-argument",
+    "A look-up tool requires an argument that a column tells, and never looks at it.",
+)
 def _unread(subject: Subject) -> Iterator[Fault]:
     for spec in subject.domain.tool_specs:
         lookup = subject.domain.lookups.get(spec.name)
@@ -196,40 +205,10 @@ def _not_looked_at(subject: Subject, spec: ToolSpec, lookup: LookupTool) -> list
 
 
 RULES: Final = (
-    Rule(
-        name="row-breaks-spec",
-        severity=Severity.WARNING,
-        looks_for="What a row says of a parameter is not what the spec of a tool allows.",
-        look=_rows_break_spec,
-    ),
-    Rule(
-        name="spec-without-tool",
-        severity=Severity.ERROR,
-        looks_for="A tool has a spec, and nothing serves it.",
-        look=_specs_without_tools,
-    ),
-    Rule(
-        name="tool-without-spec",
-        severity=Severity.WARNING,
-        looks_for="The manager has the method of a tool that no spec names.",
-        look=_tools_without_specs,
-    ),
-    Rule(
-        name="parameter-not-accepted",
-        severity=Severity.ERROR,
-        looks_for="Spec and implementation of a tool have different parameters.",
-        look=_unaccepted,
-    ),
-    Rule(
-        name="optional-key",
-        severity=Severity.WARNING,
-        looks_for="A look-up tool needs a parameter that its spec does not require.",
-        look=_optional_keys,
-    ),
-    Rule(
-        name="unread-argument",
-        severity=Severity.WARNING,
-        looks_for="A look-up tool requires an argument that a column tells, and never looks at it.",
-        look=_unread,
-    ),
+    _rows_break_spec,
+    _specs_without_tools,
+    _tools_without_specs,
+    _unaccepted,
+    _optional_keys,
+    _unread,
 )

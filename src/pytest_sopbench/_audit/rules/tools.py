@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.model import Fault, Place, error, warning
 from pytest_sopbench._audit.observing.sandbox import Incident, IncidentKind, ToolAnswer, ToolSight
-from pytest_sopbench._audit.policy_source import changing_calls, frozen
+from pytest_sopbench._audit.policy_source import changing_calls, frozen, parsed
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.installing import install_hint
 from pytest_sopbench._core.values.json import JsonValue
@@ -35,6 +35,9 @@ _SAID: Final[Mapping[IncidentKind, str]] = {
 }
 
 
+@error(
+    "code-fails", "Own code hangs, exits, forks, crashes, prints megabytes or cannot be imported."
+)
 def _code_fails(subject: Subject) -> Iterator[Fault]:
     for one in subject.observed.incidents:
         detail = f" ({one.detail})" if one.detail else ""
@@ -66,6 +69,7 @@ def _place(subject: Subject, incident: Incident) -> Place:
     return Place(file=f"{file} (row {line} of {subject.data_file})", tool=tool)
 
 
+@error("stub", "A tool of own code returns nothing on every row, or has an empty body.")
 def _stubs(subject: Subject) -> Iterator[Fault]:
     called = {one.name for one in _called(subject)}
     tools = {one.name for one in subject.domain.tool_specs} - subject.domain.codeless
@@ -87,11 +91,7 @@ def _stubs(subject: Subject) -> Iterator[Fault]:
 
 def _hollow(source: str) -> Iterator[tuple[str, int, bool]]:
     """The functions whose body does nothing, their lines, and whether a result of them is used."""
-    try:
-        every = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError):
-        # Another rule tells of a file that is no Python.
-        return
+    every = list(ast.walk(parsed(source)))
     functions = [one for one in every if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
     hollow = {one.name: one.lineno for one in functions if all(map(_does_nothing, one.body))}
     # A method of a base class may be empty, if another of the same name is not.
@@ -112,6 +112,9 @@ def _does_nothing(statement: ast.stmt) -> bool:
     return is_constant or isinstance(statement, ast.Pass)
 
 
+@warning(
+    "constant-tool", "A tool of own code returns the same on every row, and does not only record."
+)
 def _constants(subject: Subject) -> Iterator[Fault]:
     for sight in _called(subject):
         result = sight.answers[0].result
@@ -135,6 +138,10 @@ def _only_records(subject: Subject, tool: str, result: JsonValue) -> bool:
     return called and names.isdisjoint(subject.tasks[0].results)
 
 
+@warning(
+    "tool-not-called",
+    "No call can reach a tool: it requires what no column has and no tool returns.",
+)
 def _not_called(subject: Subject) -> Iterator[Fault]:
     made = {one.name for run in subject.observed.policy.values() for one in run.calls}
     made |= {one.name for calls in subject.domain.expected_calls.values() for one in calls}
@@ -148,6 +155,7 @@ def _not_called(subject: Subject) -> Iterator[Fault]:
             )
 
 
+@error("tool-fails", "A tool fails on every row.")
 def _always_fails(subject: Subject) -> Iterator[Fault]:
     for sight in _called(subject):
         if all(one.error for one in sight.answers) and not sight.unknown:
@@ -158,6 +166,7 @@ def _always_fails(subject: Subject) -> Iterator[Fault]:
             )
 
 
+@error("random-tool", "Three equal calls of a tool, by fresh instances, have different answers.")
 def _random(subject: Subject) -> Iterator[Fault]:
     for sight in _called(subject):
         odd = [one.position for one in sight.answers if len(set(one.again)) > 1]
@@ -169,6 +178,9 @@ def _random(subject: Subject) -> Iterator[Fault]:
             )
 
 
+@warning(
+    "random-source", "`tools.py` calls what differs each time, such as `random`, `uuid4` or `now`."
+)
 def _random_source(subject: Subject) -> Iterator[Fault]:
     for line, name in changing_calls(subject.text(TOOLS_FILE)):
         yield Fault(
@@ -178,6 +190,7 @@ def _random_source(subject: Subject) -> Iterator[Fault]:
         )
 
 
+@error("blind-tool", "A tool answers by the id, and not by the columns of the row.")
 def _blind(subject: Subject) -> Iterator[Fault]:
     for sight in _called(subject):
         if all(one.error for one in sight.answers):
@@ -203,6 +216,7 @@ def _has_own_data(subject: Subject) -> bool:
     ) or any(len(task.id) >= _LONG and task.id in source for task in subject.tasks)
 
 
+@warning("ignored-argument", "A tool requires an argument, and answers the same whatever it is.")
 def _ignored(subject: Subject) -> Iterator[Fault]:
     for sight in _called(subject):
         if sight.ignored:
@@ -214,6 +228,7 @@ def _ignored(subject: Subject) -> Iterator[Fault]:
             )
 
 
+@warning("answer-differs", "The answer of a tool differs from the column of the same name.")
 def _differs(subject: Subject) -> Iterator[Fault]:
     for sight in _called(subject):
         for name, odd in _differing(subject, sight.answers).items():
@@ -243,6 +258,7 @@ def _same(stored: JsonValue, answered: JsonValue) -> bool:
     return equal_as_written(stored, answered) or (stored in _EMPTY and answered in _EMPTY)
 
 
+@error("not-json", "The answer of a tool is not JSON: NaN, a set, an object.")
 def _not_json(subject: Subject) -> Iterator[Fault]:
     for sight in _called(subject):
         odd = [one for one in sight.answers if one.not_json]
@@ -260,70 +276,15 @@ def _called(subject: Subject) -> Iterator[ToolSight]:
 
 
 RULES: Final = (
-    Rule(
-        name="code-fails",
-        severity=Severity.ERROR,
-        looks_for="Own code hangs, exits, forks, crashes, prints megabytes or cannot be imported.",
-        look=_code_fails,
-    ),
-    Rule(
-        name="stub",
-        severity=Severity.ERROR,
-        looks_for="A tool of own code returns nothing on every row, or has an empty body.",
-        look=_stubs,
-    ),
-    Rule(
-        name="constant-tool",
-        severity=Severity.WARNING,
-        looks_for="A tool of own code returns the same on every row, and does not only record.",
-        look=_constants,
-    ),
-    Rule(
-        name="tool-fails",
-        severity=Severity.ERROR,
-        looks_for="A tool fails on every row.",
-        look=_always_fails,
-    ),
-    Rule(
-        name="tool-not-called",
-        severity=Severity.WARNING,
-        looks_for="No call can reach a tool: it requires what no column has and no tool returns.",
-        look=_not_called,
-    ),
-    Rule(
-        name="random-tool",
-        severity=Severity.ERROR,
-        looks_for="Three equal calls of a tool, by fresh instances, have different answers.",
-        look=_random,
-    ),
-    Rule(
-        name="random-source",
-        severity=Severity.WARNING,
-        looks_for="`tools.py` calls what differs each time, such as `random`, `uuid4` or `now`.",
-        look=_random_source,
-    ),
-    Rule(
-        name="blind-tool",
-        severity=Severity.ERROR,
-        looks_for="A tool answers by the id, and not by the columns of the row.",
-        look=_blind,
-    ),
-    Rule(
-        name="ignored-argument",
-        severity=Severity.WARNING,
-        looks_for="A tool requires an argument, and answers the same whatever it is.",
-        look=_ignored,
-    ),
-    Rule(
-        name="answer-differs",
-        severity=Severity.WARNING,
-        looks_for="The answer of a tool differs from the column of the same name.",
-        look=_differs,
-    ),
-    Rule(
-        name="not-json",
-        severity=Severity.ERROR,
-        looks_for="The answer of a tool is not JSON: NaN, a set, an object.",
-        look=_not_json,
-    ),
+    _code_fails,
+    _stubs,
+    _constants,
+    _always_fails,
+    _not_called,
+    _random,
+    _random_source,
+    _blind,
+    _ignored,
+    _differs,
+    _not_json,
 )
