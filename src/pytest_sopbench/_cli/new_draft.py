@@ -45,7 +45,6 @@ from pytest_sopbench._drafting.reviewing import (
 )
 from pytest_sopbench._drafting.stages import (
     BRIEF,
-    Complexity,
     Draft,
     begun_complexity,
     drafted_rows,
@@ -95,7 +94,7 @@ def draft(  # noqa: PLR0913 - what the user gave
         name=place.name,
         folder=place.folder,
         models=pair,
-        complexity=Complexity(level=complexity or begun_complexity(place.folder) or PRESET),
+        level=complexity or begun_complexity(place.folder) or PRESET,
         say=say,
         go_on=lambda: not asks or click.confirm(_outline_read(place.folder), default=True),
         redaction=project_redaction(),

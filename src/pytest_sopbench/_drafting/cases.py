@@ -177,14 +177,6 @@ class Size:
     is_limit: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """The rows of a draft with their labels, and what is worth knowing of them."""
-
-    rows: Sequence[Row]
-    notes: tuple[str, ...] = ()
-
-
 def choose(
     texts: Texts,
     tried: Tried,
@@ -193,8 +185,10 @@ def choose(
     *,
     which: str,
     size: Size,
-) -> Chosen:
-    """Choose rows on which the reference policy is not in doubt.
+) -> tuple[Sequence[Row], Sequence[str]]:
+    """Choose rows on which the reference policy is not in doubt, with their labels.
+
+    Beside them stands what is worth knowing of them.
 
     Args:
         texts: what the domain is made of.
@@ -217,7 +211,7 @@ def choose(
     picked = pick(goals, labels, size, messy=messy)
     # A row keeps its id whatever else is picked, so that nobody answers it twice.
     named = [{**rows[at], ID: f"C-{str(rows[at][ID])[1:]}"} for at in picked]
-    return Chosen(rows=named, notes=tuple(unreached_lines([runs[at] for at in places], source)))
+    return named, [*unreached_lines([runs[at] for at in places], source)]
 
 
 def goals_of(ran: Ran, texts: Texts) -> Iterator[Goal]:

@@ -333,7 +333,10 @@ def _problems(shape: Shape) -> Iterator[str]:
         yield "there is no output, or no input"
     for column in shape.columns:
         yield from _of_column(column)
-    for name in (*shape.inputs, *(name for tool in shape.tools for name in _columns_of(tool))):
+    for name in (
+        *shape.inputs,
+        *(name for tool in shape.tools for name in (*tool.key, *tool.returns)),
+    ):
         if name not in names:
             yield f"there is no column {name!r}"
     yield from _of_tools(shape, names)
@@ -378,10 +381,6 @@ def _is_of(column: Column, value: JsonValue) -> bool:
         except ValueError:
             return False
     return column.type in {CHOICE, TEXT} and isinstance(value, str) and bool(value)
-
-
-def _columns_of(tool: Tool) -> tuple[str, ...]:
-    return (*tool.key, *tool.returns)
 
 
 def _of_takes(tool: Tool) -> Iterator[str]:

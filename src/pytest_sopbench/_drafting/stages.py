@@ -76,31 +76,6 @@ _FEWEST_CLAUSES: Final = 3
 _TITLE: Final = 80
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Complexity:
-    """How much of everything an outline is asked for."""
-
-    level: int
-
-    def values(self) -> Mapping[str, object]:
-        level = self.level
-        return {
-            "complexity": level,
-            "clauses": 4 + 3 * level,
-            "conditions": 1 + 2 * level,
-            "tools": 1 + level // 2,
-            "distractors": level // 3,
-            "exceptions": level // 2,
-            "irregular": level,
-            "noise": level // 2,
-        }
-
-    @property
-    def messy_share(self) -> float:
-        """The share of rows that are to have two irregularities or more that decide."""
-        return min(self.level / 10, _MOST_MESSY)
-
-
 @dataclass(kw_only=True)
 class Draft:
     """A domain that is being drafted, in its folder.
@@ -109,7 +84,7 @@ class Draft:
         name: of the domain.
         folder: where its files are.
         models: who writes, and who solves and writes the second policy, which may be the same.
-        complexity: what the outline is asked for.
+        level: the complexity, by which the outline is asked for more or less of everything.
         say: is told what happens.
         go_on: is asked after the outline whether to go on.
         redaction: takes secrets out of prompts and replies that are kept.
@@ -118,7 +93,7 @@ class Draft:
     name: str
     folder: Path
     models: tuple[str, str]
-    complexity: Complexity
+    level: int
     say: Callable[[str], None]
     go_on: Callable[[], bool] = lambda: True
     redaction: Redaction = field(default_factory=Redaction)
@@ -132,13 +107,32 @@ class Draft:
 
     def begin(self, brief: str, sop: str | None) -> None:
         """Keep what the draft is made of; a procedure of the user's own is kept as it is."""
-        self._book[_LEVEL] = self.complexity.level
+        self._book[_LEVEL] = self.level
         if sop is not None:
             self._write(SOP, sop)
             self._book["own_sop"] = True
         self._keep_book()
         # By this file a draft is known, so it comes last.
         self._write(BRIEF, brief)
+
+    @property
+    def asked_for(self) -> Mapping[str, object]:
+        """How much of everything an outline is asked for."""
+        return {
+            "complexity": self.level,
+            "clauses": 4 + 3 * self.level,
+            "conditions": 1 + 2 * self.level,
+            "tools": 1 + self.level // 2,
+            "distractors": self.level // 3,
+            "exceptions": self.level // 2,
+            "irregular": self.level,
+            "noise": self.level // 2,
+        }
+
+    @property
+    def messy_share(self) -> float:
+        """The share of rows that are to have two irregularities or more that decide."""
+        return min(self.level / 10, _MOST_MESSY)
 
     @property
     def has_own_sop(self) -> bool:
@@ -178,9 +172,8 @@ class Draft:
         texts = {"brief": self._text(BRIEF)}
         if self.has_own_sop:
             texts["sop"] = self._text(SOP)
-        values = self.complexity.values()
         question = Question(
-            stage="1 outline", prompt="outline", texts=texts, values=values, file=OUTLINE
+            stage="1 outline", prompt="outline", texts=texts, values=self.asked_for, file=OUTLINE
         )
 
         def make() -> Mapping[str, str]:
@@ -246,7 +239,7 @@ class Draft:
     def _made_cases(
         self, texts: Texts, sources: tuple[str, str], *, fixed: str
     ) -> Mapping[str, str]:
-        tried = try_out(texts, sources, messy=_DRAWN_MESSY * self.complexity.level)
+        tried = try_out(texts, sources, messy=_DRAWN_MESSY * self.level)
         found = policy_cards(tried.rows, tried.a, tried.b, sources)
         cards = keep_cards(self.folder / DRAFTING, POLICIES, found)
         which = fixed or chosen(cards)
@@ -259,12 +252,12 @@ class Draft:
 
         # A domain that has grown is not made smaller again.
         count = int(self._book.get(_ROWS, TASKS))
-        size = Size(rows=count, messy=round(self.complexity.messy_share * count))
-        picked = choose(texts, tried, source, is_usable, which=which, size=size)
-        if not picked.rows:
+        size = Size(rows=count, messy=round(self.messy_share * count))
+        rows, notes = choose(texts, tried, source, is_usable, which=which, size=size)
+        if not rows:
             msg = "the two policies agree on no case, so there is nothing to label"
             raise SopbenchError(msg, hint=f"read {DRAFTING}/cards.json, and correct {SOP}")
-        for note in picked.notes:
+        for note in notes:
             self.say(f"  {note}")
         differ = sum(one.cases for one in found)
         self.say(f"  {len(tried.rows)} cases generated; the policies differ on {differ}")
@@ -273,7 +266,7 @@ class Draft:
             WORLD: texts.shape.world(),
             METADATA: texts.shape.metadata(self.name, self._title(), ""),
             POLICY: source,
-            DATA: texts.shape.data(picked.rows),
+            DATA: texts.shape.data(rows),
         }
 
     def _solve(self) -> None:
@@ -451,13 +444,7 @@ def begun_complexity(folder: Path) -> int | None:
 
 def drafted_rows(folder: Path) -> Callable[[str, int], None]:
     """Return what writes the rows of a draft that has grown."""
-    draft = Draft(
-        name=folder.name,
-        folder=folder,
-        models=("", ""),
-        complexity=Complexity(level=1),
-        say=lambda _: None,
-    )
+    draft = Draft(name=folder.name, folder=folder, models=("", ""), level=1, say=lambda _: None)
     return draft.keep_rows
 
 
@@ -466,7 +453,7 @@ def drafted_rows(folder: Path) -> Callable[[str, int], None]:
 
 def measured(draft: Draft) -> Iterator[str]:
     """Say how complex the draft came out, beside what was asked for."""
-    folder, shape, asked = draft.folder, draft.shape(), draft.complexity.values()
+    folder, shape, asked = draft.folder, draft.shape(), draft.asked_for
     clauses = [one for one in SopText((folder / SOP).read_text("utf-8")).clauses if one.number]
     policy = (folder / POLICY).read_text("utf-8")
     got = {
@@ -480,7 +467,7 @@ def measured(draft: Draft) -> Iterator[str]:
     domain = load_domain(folder)
     texts = Texts(sop=domain.sop, shape=shape, folder=folder)
     weighed = weigh(texts, policy, rows_of(domain))
-    yield from messy_lines(shape, weighed, draft.complexity.messy_share)
+    yield from messy_lines(shape, weighed, draft.messy_share)
 
 
 def open_cards(folder: Path) -> Sequence[Card]:

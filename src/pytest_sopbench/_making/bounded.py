@@ -114,7 +114,8 @@ def _in_child(path: Path, read: Callable[[], T]) -> T:
     # Our own child wrote it.
     is_whole, found = pickle.loads(data)  # noqa: S301 - see above
     if not is_whole:
-        raise _error(*found)
+        kind, where, problem, row, column, hint = found
+        raise kind(where, problem, row=row, column=column, hint=hint)
     value: T = found
     return value
 
@@ -146,7 +147,8 @@ def _end_as_child(read: Callable[[], object], writing: int) -> NoReturn:
         try:
             answer = True, read()
         except LoadingError as error:
-            answer = False, _parts(error)
+            told = type(error), error.path, error.problem, error.row, error.column, error.hint
+            answer = False, told
         with os.fdopen(writing, "wb") as stream:
             pickle.dump(answer, stream, pickle.HIGHEST_PROTOCOL)
     finally:
@@ -164,24 +166,6 @@ def _limit_memory() -> None:
         limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-_Parts = tuple[type[LoadingError], Path, str, int | None, str | None, str]
-
-
-def _parts(error: LoadingError) -> _Parts:
-    return type(error), error.path, error.problem, error.row, error.column, error.hint
-
-
-def _error(
-    kind: type[LoadingError],
-    path: Path,
-    problem: str,
-    row: int | None,
-    column: str | None,
-    hint: str,
-) -> LoadingError:
-    return kind(path, problem, row=row, column=column, hint=hint)
 
 
 def _size(count: int) -> str:

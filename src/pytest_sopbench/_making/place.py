@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import unicodedata
 from collections.abc import Collection, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.resources import files
@@ -167,8 +167,9 @@ def new_folder(target: Path) -> Generator[Path]:
         aside.rename(target)
     except BaseException as fault:
         shutil.rmtree(aside, ignore_errors=True)
-        for one in made:
-            _remove_empty(one)
+        with suppress(OSError):
+            for one in made:
+                one.rmdir()
         if isinstance(fault, OSError):
             raise _refused(target, fault) from fault
         raise
@@ -178,13 +179,6 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
     """Write texts as UTF-8, with the line ends that they have."""
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8", newline="")
-
-
-def _remove_empty(folder: Path) -> None:
-    try:
-        folder.rmdir()
-    except OSError:
-        return
 
 
 def _refused(target: Path, fault: OSError) -> LoadingError:

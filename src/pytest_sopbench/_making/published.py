@@ -5,10 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import shutil
 import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeAlias
 
+from pytest_sopbench._audit.observing.probing import copied
+from pytest_sopbench._audit.observing.sandbox import started
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import LookupTool, Task
 from pytest_sopbench._core.values.json import JsonValue
@@ -24,11 +23,7 @@ from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.metadata import DATA_FILE, Described, read_metadata
 from pytest_sopbench._loading.tables import Table, read_table
 from pytest_sopbench._loading.tools import TOOL_SPECS_FILE as SPECS
-from pytest_sopbench._running.descendants import (
-    end_with_descendants,
-    marked,
-    wait_unreaped,
-)
+from pytest_sopbench._running.descendants import end_with_descendants, wait_unreaped
 from pytest_sopbench._running.tools.codeless import look_up
 from pytest_sopbench.errors import ToolError
 
@@ -64,12 +59,6 @@ class RowCall:
     changed: _Answers = field(default_factory=dict[str, Answer])
     spaced: _Answers = field(default_factory=dict[str, Answer])
     absent: _Answers = field(default_factory=dict[str, Answer])
-
-
-def row_call(line: Mapping[str, Any]) -> RowCall:
-    """Read a line of the child process."""
-    known = {name: line[name] for name in RowCall.__dataclass_fields__ if name in line}
-    return RowCall(**known)
 
 
 # Is the code of a tool a look-up of the row's columns? Only what was seen on every row decides.
@@ -234,26 +223,13 @@ def _same(one: JsonValue, other: JsonValue) -> bool:
 
 # Have the code of a published folder called in a process of its own, within a time limit.
 
-_PROGRAM: Final = (
-    "import sys; sys.path.extend({paths!r}); sys.dont_write_bytecode = True;"
-    " from pytest_sopbench._making.published_child import main; main(*{arguments!r})"
-)
-_PROOF_KEPT: Final = ("SYSTEMROOT", "TMPDIR", "TEMP", "TMP")
-_LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", ".*")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Called:
-    """What each tool answered, row by row; `problem` says why that is not all of it."""
-
-    rows: Mapping[str, Sequence[RowCall]] = field(default_factory=dict[str, Sequence[RowCall]])
-    problem: str = ""
-
 
 def call_every_row(
     domain: Domain, cells: Sequence[Mapping[str, str]], *, time_limit: float
-) -> Called:
+) -> tuple[Mapping[str, Seen], str]:
     """Call each tool with the arguments of every row; the code has no environment.
+
+    What each tool answered is returned row by row, and why that is not all of it.
 
     Args:
         domain: the published folder, loaded.
@@ -262,28 +238,17 @@ def call_every_row(
     """
     with TemporaryDirectory(prefix="sopbench-import-", ignore_cleanup_errors=True) as name:
         room = Path(name)
-        own = room / domain.folder.resolve().name
-        shutil.copytree(domain.folder, own, ignore=_LEFT_OUT)
+        own = copied(domain.folder, room)
         lines = room / "lines"
         (room / "cells").write_text(json.dumps(cells), encoding="utf-8")
         problem = _run((str(own), str(lines), str(room / "cells")), own, time_limit)
         return _read(lines, problem)
 
 
-def _run(arguments: Sequence[str], folder: Path, time_limit: float) -> str:
+def _run(arguments: tuple[str, ...], folder: Path, time_limit: float) -> str:
     """Run the child, and say how it ended if not as it should."""
-    home = str(Path(__file__).parents[3])
-    program = _PROGRAM.format(paths=[home, *sys.path], arguments=tuple(arguments))
-    environment = marked({name: os.environ[name] for name in _PROOF_KEPT if name in os.environ})
-    process = subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-I", "-c", program],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=folder,
-        env=environment,
-        start_new_session=True,
-    )
+    call = f"from pytest_sopbench._making.published_child import main; main(*{arguments!r})"
+    process, environment = started(call, folder, subprocess.DEVNULL)
     try:
         is_done = wait_unreaped(process, time_limit)
     finally:
@@ -294,7 +259,7 @@ def _run(arguments: Sequence[str], folder: Path, time_limit: float) -> str:
     return "" if status == 0 else f"ended its process with status {status}"
 
 
-def _read(path: Path, problem: str) -> Called:
+def _read(path: Path, problem: str) -> tuple[Mapping[str, Seen], str]:
     rows: dict[str, list[RowCall]] = defaultdict(list)
     done, refused = False, ""
     text = path.read_text("utf-8", "replace") if path.exists() else ""
@@ -307,10 +272,11 @@ def _read(path: Path, problem: str) -> Called:
         done = done or "done" in said
         refused = refused or said.get("refused", "")
         if "tool" in said:
-            rows[said["tool"]].append(row_call(said))
+            known = {name: said[name] for name in RowCall.__dataclass_fields__ if name in said}
+            rows[said["tool"]].append(RowCall(**known))
     if not done and not problem:
         problem = "ended its process"
-    return Called(rows=rows, problem=refused or problem)
+    return rows, refused or problem
 
 
 _OURS: Final = "data.csv"
@@ -364,10 +330,9 @@ def _tools(domain: Domain, table: Table, time_limit: float) -> tuple[str, Mappin
         reason = "there is no tools.py, so nothing answers for it"
         return "", {spec.name: Proved(reason=reason) for spec in domain.tool_specs}
     cells = [dict(zip(table.columns, map(str, row), strict=True)) for row in table.rows]
-    called = call_every_row(domain, cells, time_limit=time_limit)
-    return called.problem, {
-        spec.name: prove(spec.name, called.rows.get(spec.name, ()), domain)
-        for spec in domain.tool_specs
+    rows, problem = call_every_row(domain, cells, time_limit=time_limit)
+    return problem, {
+        spec.name: prove(spec.name, rows.get(spec.name, ()), domain) for spec in domain.tool_specs
     }
 
 

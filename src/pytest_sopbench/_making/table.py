@@ -116,26 +116,17 @@ def _moment(value: datetime) -> Cell:
     return Cell(value.isoformat(timespec="seconds"), Kind.MOMENT)
 
 
-def _boolean(value: bool) -> Cell:
-    return Cell("true" if value else "false", Kind.BOOLEAN)
-
-
-def _date(value: date) -> Cell:
-    return Cell(value.isoformat(), Kind.DATE)
-
-
-def _json(value: object) -> Cell:
-    return Cell(json.dumps(value, ensure_ascii=False, default=str), Kind.TEXT)
-
-
 _WRITERS: Final[Sequence[tuple[Any, Callable[[Any], Cell]]]] = (
     (str, text_cell),
     # Before numbers, of which Python takes it for one; a moment is a date as well.
-    (bool, _boolean),
+    (bool, lambda value: Cell("true" if value else "false", Kind.BOOLEAN)),
     ((int, float, Decimal), _number),
     (datetime, _moment),
-    (date, _date),
-    ((list, tuple, Mapping), _json),
+    (date, lambda value: Cell(value.isoformat(), Kind.DATE)),
+    (
+        (list, tuple, Mapping),
+        lambda value: Cell(json.dumps(value, ensure_ascii=False, default=str), Kind.TEXT),
+    ),
 )
 
 
@@ -585,7 +576,9 @@ def _of_numbers(
     asked: str,
 ) -> Column:
     full = [one for one in cells if one is not None]
-    if all(_is_whole(one) for one in full) and not (habits.decimals and _has_groups(full)):
+    if all(_is_whole(one) for one in full) and not (
+        habits.decimals and any(one.group for one in full)
+    ):
         # Digits alone are ids as often as not.
         return column
     if _is_of_ids(column):
@@ -605,10 +598,6 @@ def _of_numbers(
 
 def _is_whole(one: Read) -> bool:
     return not one.shows and not one.is_doubtful and not one.affix
-
-
-def _has_groups(cells: Sequence[Read]) -> bool:
-    return any(one.group for one in cells)
 
 
 def _decimal(cells: Sequence[Read | None], habits: Habits, asked: str) -> tuple[str, list[int]]:
