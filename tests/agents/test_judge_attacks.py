@@ -70,7 +70,9 @@ def ask(text: str) -> Judgement:
     setting = read_setting(["openai/m"])
     assert setting is not None
     question = Question(rubric=RUBRIC, field="letter", expected=EXPECTED, actual=text)
-    return read_reply(ModelAsker(setting).ask(question), text)
+    return read_reply(
+        ModelAsker(setting.client(), setting.client(with_temperature=False)).ask(question), text
+    )
 
 
 def test_there_are_at_least_thirty_of_them() -> None:

@@ -25,7 +25,7 @@ def test_each_of_them_is_asked_at_temperature_0_and_judges(stub: Any, model: str
     setting = read_setting([model])
     assert setting is not None
 
-    reply = ModelAsker(setting).ask(QUESTION)
+    reply = ModelAsker(setting.client(), setting.client(with_temperature=False)).ask(QUESTION)
 
     (request,) = stub.requests
     known = None if model.startswith("bedrock") else REPLY_SCHEMA

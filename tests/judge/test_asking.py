@@ -56,7 +56,7 @@ NO_SCHEMA = BadRequestError("unknown field response_format")
 
 def test_what_was_refused_once_is_left_out_from_then_on() -> None:
     model = Choosy(NO_TEMPERATURE, NO_SCHEMA)
-    asker = ModelAsker(model)
+    asker = ModelAsker(model.client(), model.client(with_temperature=False))
 
     asker.ask(question())
     asker.ask(question())
@@ -69,7 +69,7 @@ def test_what_is_refused_although_it_was_left_out_is_an_error() -> None:
     model = Choosy(NO_TEMPERATURE, NO_TEMPERATURE)
 
     with pytest.raises(BadRequestError):
-        ModelAsker(model).ask(question())
+        ModelAsker(model.client(), model.client(with_temperature=False)).ask(question())
 
     assert 2 == len(model.asked)
 

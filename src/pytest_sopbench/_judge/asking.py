@@ -11,7 +11,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from string import Template
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, Final, NoReturn
 
 from pytest_sopbench._core.fields.comparison import stands_in
 from pytest_sopbench._core.hiding import ready_to_cut
@@ -27,9 +27,6 @@ from pytest_sopbench.agents.conversation import (
 from pytest_sopbench.errors import NotJudgedError
 
 # What the judge is asked: whether one answer satisfies a rubric, beside the expected one.
-
-# Made at import: an agent may put others into the places that JSON calls.
-_KEY: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +61,7 @@ class Question:
 
 def digest(value: object) -> str:
     """Hash a JSON value by its content."""
-    return sha256(_KEY(value).encode()).hexdigest()
+    return sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 # A fence around texts that are data, out of which nothing that they say can come.
@@ -73,7 +70,6 @@ def digest(value: object) -> str:
 # text can close the fence or open another one. And the name of the fence is a hash of what it
 # encloses, so a text that knew it would have to hold its own hash.
 
-_QUOTED: Final = json.JSONEncoder(ensure_ascii=False).encode
 _BRACKETS: Final = frozenset("<>")
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 """Categories of characters that nobody sees: a text could say in them what people cannot read."""
@@ -97,7 +93,10 @@ def fenced(name: str, label: str, text: str) -> str:
 
 def quoted(text: str) -> str:
     """Return a text as a JSON string without angle brackets and characters that nobody sees."""
-    return "".join(_escaped(sign) if _is_escaped(sign) else sign for sign in _QUOTED(text))
+    return "".join(
+        _escaped(sign) if _is_escaped(sign) else sign
+        for sign in json.dumps(text, ensure_ascii=False)
+    )
 
 
 def _is_escaped(sign: str) -> bool:
@@ -176,36 +175,16 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
 _BAD_REQUESTS: Final = frozenset({400, 422})
 
 
-class Asker(Protocol):
-    """Puts one question to the model; `left_out` is what the model refused to take."""
-
-    left_out: frozenset[str]
-
-    def ask(self, question: Question) -> Reply: ...
-
-
-class MakesClient(Protocol):
-    """Makes the client of a model, with or without a temperature."""
-
-    def client(self, *, with_temperature: bool = True) -> ModelClient: ...
-
-
 class ModelAsker:
     """Asks with temperature 0 and a schema of the reply, and leaves out what the model refuses.
 
     Some models take no temperature, and some servers no schema. The first request of either says
     so, and costs nothing; from then on the request goes without. Both are aids alone: what counts
     is whether the reply keeps to the form and its quote stands in the answer.
-
-    Raises:
-        JudgeError: the client cannot be made.
     """
 
-    def __init__(self, setting: MakesClient) -> None:
-        self._clients = {
-            False: setting.client(),
-            True: setting.client(with_temperature=False),
-        }
+    def __init__(self, client: ModelClient, without_temperature: ModelClient) -> None:
+        self._clients = {False: client, True: without_temperature}
         self.left_out: frozenset[str] = frozenset()
 
     def ask(self, question: Question) -> Reply:

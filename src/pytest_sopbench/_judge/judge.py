@@ -20,8 +20,8 @@ from pytest_sopbench._core.judging import Question as Comparison
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.values.text import is_empty
 from pytest_sopbench._judge.asking import (
-    Asker,
     Judgement,
+    ModelAsker,
     Question,
     bounded,
     digest,
@@ -184,7 +184,7 @@ class ModelJudge:
     """
 
     setting: JudgeSetting
-    asker: Asker
+    asker: ModelAsker
     judgements: Judgements
     log: ConsumptionLog
     _asked: dict[str, Future[Judgement | None]] = field(

@@ -23,7 +23,7 @@ from pytest_sopbench.errors import JudgeError
 
 from .asking import ModelAsker
 from .judge import OPTION, ModelJudge, fingerprint_of, judged_by, read_setting
-from .keeping import ConsumptionLog, Judgements, log_path
+from .keeping import ConsumptionLog, Judgements
 
 
 @dataclass(kw_only=True)
@@ -48,7 +48,8 @@ class Judging:
 
     @property
     def log(self) -> Path:
-        return log_path(self.folder, self.log_name)
+        """Where it is counted what the judge is asked, beside the judgements."""
+        return self.folder / "asked" / f"{self.log_name}.jsonl"
 
     @cached_property
     def judge(self) -> ModelJudge:
@@ -63,7 +64,7 @@ class Judging:
             raise JudgeError(msg, hint=f"set {OPTION} = openai/MODEL in the configuration")
         return ModelJudge(
             setting=setting,
-            asker=ModelAsker(setting),
+            asker=ModelAsker(setting.client(), setting.client(with_temperature=False)),
             judgements=Judgements(self.folder, self.mask),
             log=ConsumptionLog(self.log),
         )

@@ -175,11 +175,6 @@ def consumption_to_json(one: Consumption) -> dict[str, JsonValue]:
     }
 
 
-def log_path(judgements: Path, session: str) -> Path:
-    """Return where a session counts what its judge is asked, beside the judgements."""
-    return judgements / "asked" / f"{session}.jsonl"
-
-
 # Judgements on disk, one small file for each, so that no question is paid for twice.
 #
 # A file appears whole or not at all. What cannot be read as the judgement of its own name is as
@@ -193,9 +188,6 @@ CHANGED: Final = "kept judgements that were changed by hand were not believed, a
 MISQUOTED: Final = (
     "kept judgements that quote what the answer does not say were not believed, and asked again"
 )
-_READ: Final = json.JSONDecoder().decode
-_SEALED: Final = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode
-_WRITE: Final = json.JSONEncoder(ensure_ascii=True, indent=1).encode
 
 
 class Judgements:
@@ -225,7 +217,7 @@ class Judgements:
             # Also if it is a pipe: nobody knows whether that ends.
             return None
         try:
-            data = _READ(path.read_text("ascii"))
+            data = json.loads(path.read_text("ascii"))
             held, reason, quote = data["held"], data["reason"], data["quote"]
             seal = data.pop(CRC)
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -263,7 +255,7 @@ class Judgements:
         path = self._path(key)
         make_folder(path)
         with replace_file(path) as file:
-            file.write(_WRITE(data).encode("ascii") + b"\n")
+            file.write(json.dumps(data, indent=1).encode("ascii") + b"\n")
 
     def _written(self, text: str) -> str:
         return escape_surrogates(self._mask(text))
@@ -275,4 +267,5 @@ class Judgements:
 
 def _checksum(data: Mapping[str, Any]) -> str:
     """Return the checksum of a judgement, which says what that of a recording says."""
-    return f"{crc32(_SEALED(data).encode('ascii')):08x}"
+    sealed = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return f"{crc32(sealed.encode('ascii')):08x}"
