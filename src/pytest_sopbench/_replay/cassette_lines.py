@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
@@ -145,15 +145,10 @@ def _kept(before: JsonValue, now: JsonValue) -> int:
     if before is None or now is None:
         return 0
     if isinstance(before, list) and isinstance(now, list):
-        return sum(1 for _ in _while_same(before, now)) if len(before) <= len(now) else 0
+        pairs = zip(before, now, strict=False)
+        same = takewhile(lambda pair: same_json(*pair), pairs)
+        return sum(1 for _ in same) if len(before) <= len(now) else 0
     return 1 if same_json(before, now) else 0
-
-
-def _while_same(one: Sequence[JsonValue], other: Sequence[JsonValue]) -> Iterator[None]:
-    for pair in zip(one, other, strict=False):
-        if not same_json(*pair):
-            return
-        yield None
 
 
 def read_body_line(line: Mapping[str, Any], before: Sequence[JsonValue], get: Get) -> JsonValue:
@@ -324,13 +319,6 @@ CHANGED: Final = "changed since it was recorded, its checksum is missing or does
 _sealed_dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 
-class Seal(Enum):
-    """What the checksum of a recording says; one that is missing does not fit."""
-
-    FITS = "fits"
-    BROKEN = "broken"
-
-
 def checksum(told: Mapping[str, Any], lines: Iterable[bytes]) -> str:
     """Return the checksum of a trial, by what is told of it and the lines of its exchanges."""
     found = crc32(_sealed_dumps({key: told[key] for key in sorted(told) if key != CRC}).encode())
@@ -339,20 +327,20 @@ def checksum(told: Mapping[str, Any], lines: Iterable[bytes]) -> str:
     return f"{found:08x}"
 
 
-def seal_of(told: Mapping[str, Any], lines: Iterable[bytes]) -> Seal:
-    """Compare the checksum of a trial with what stands there.
+def is_sealed(told: Mapping[str, Any], lines: Iterable[bytes]) -> bool:
+    """Tell whether the checksum of a trial fits what stands there; a missing one does not.
 
     Raises:
         ValueError: a line is no JSON.
     """
     if CRC not in told:
-        return Seal.BROKEN
+        return False
     found = [*lines]
     # As it was written, in nearly every file: then nothing is parsed.
     if told[CRC] == checksum(told, found):
-        return Seal.FITS
+        return True
     written = (_sealed_dumps(json.loads(line)).encode() for line in found)
-    return Seal.FITS if told[CRC] == checksum(told, written) else Seal.BROKEN
+    return bool(told[CRC] == checksum(told, written))
 
 
 # Where a cassette lies: `AGENT/DOMAIN/TASK.jsonl`, with names that are safe on every disk.
@@ -397,11 +385,6 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
-def cassettes_under(root: Path) -> Iterator[Path]:
-    """Yield every cassette, in order."""
-    yield from sorted(root.glob(f"*/*/*{SUFFIX}"))
-
-
 # The lines of a cassette: what it is of, and for each trial a line about it and its exchanges.
 
 VERSION: Final = 1
@@ -411,11 +394,11 @@ _USAGE: Final = ("input_tokens", "output_tokens", "cost_usd")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cassette:
-    """All recordings of one task, by trial, and what their checksums say if they were read."""
+    """All recordings of one task, by trial, and whether their checksums fit if they were read."""
 
     place: TaskPlace
     trials: Mapping[int, Recording]
-    seals: Mapping[int, Seal] = field(default_factory=dict[int, Seal])
+    seals: Mapping[int, bool] = field(default_factory=dict[int, bool])
 
     @property
     def requests(self) -> int:
@@ -492,7 +475,7 @@ def read_lines(lines: Sequence[bytes], shaping: Shaping, get: Get) -> Cassette:
             raise ValueError(msg)  # noqa: TRY301 - the number of the line is added below
         place = TaskPlace(str(head["agent"]), str(head["domain"]), str(head["task"]))
         trials: dict[int, Recording] = {}
-        seals: dict[int, Seal] = {}
+        seals: dict[int, bool] = {}
         while at + 1 < len(lines):
             at += 1
             told, start = _object_at(lines, at), at + 1
@@ -513,7 +496,7 @@ def read_lines(lines: Sequence[bytes], shaping: Shaping, get: Get) -> Cassette:
                 recorded=str(told.get("recorded", "")),
                 usage=Usage(**{n: usage.get(n) for n in _USAGE}) if usage else UNKNOWN_USAGE,
             )
-            seals[trial] = seal_of(told, lines[start : at + 1])
+            seals[trial] = is_sealed(told, lines[start : at + 1])
     except (KeyError, TypeError, ValueError) as fault:
         told_fault = f"key {fault} is missing" if isinstance(fault, KeyError) else str(fault)
         msg = f"line {at + 1}: {told_fault}"

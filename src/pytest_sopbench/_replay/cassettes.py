@@ -24,15 +24,14 @@ from pytest_sopbench._core.variants import task_of
 from pytest_sopbench._replay.cassette_lines import (
     CHANGED,
     SHARED,
+    SUFFIX,
     VERSION,
     Cassette,
-    Seal,
     TaskPlace,
     cassette_lines,
     cassette_path,
-    cassettes_under,
+    is_sealed,
     read_lines,
-    seal_of,
 )
 from pytest_sopbench._replay.exchange import (
     IGNORED,
@@ -285,14 +284,14 @@ class Store:
         write_whole(path, "".join(f"{line}\n" for line in lines).encode("ascii"))
 
 
-def refuse_changed(path: Path, seals: Mapping[int, Seal]) -> None:
+def refuse_changed(path: Path, seals: Mapping[int, bool]) -> None:
     """Refuse a cassette with a recording whose checksum does not fit.
 
     Raises:
         CassetteError: there is one.
     """
-    for trial, seal in seals.items():
-        if seal is Seal.BROKEN:
+    for trial, fits in seals.items():
+        if not fits:
             msg = f"{path}: trial {trial}: {CHANGED}"
             raise CassetteError(msg, hint=DAMAGED)
 
@@ -340,7 +339,7 @@ class TrialSurvey:
     models: tuple[str, ...]
     tokens: int | None = None
     cost_usd: float | None = None
-    seal: Seal
+    is_sealed: bool
     keyed_by: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
 
 
@@ -354,9 +353,9 @@ class Survey:
     size: int
 
     @property
-    def seals(self) -> Mapping[int, Seal]:
-        """What the checksums of its recordings say."""
-        return {number: one.seal for number, one in self.trials.items()}
+    def seals(self) -> Mapping[int, bool]:
+        """Whether the checksums of its recordings fit."""
+        return {number: one.is_sealed for number, one in self.trials.items()}
 
 
 def survey(path: Path) -> Survey:
@@ -377,8 +376,7 @@ def survey(path: Path) -> Survey:
         while number < len(lines):
             told: dict[str, Any] = json.loads(lines[number])
             behind = number + 1 + max(0, int(told["requests"]))
-            seal = seal_of(told, lines[number + 1 : behind])
-            trials[int(told["trial"])] = _trial(told, seal)
+            trials[int(told["trial"])] = _trial(told, lines[number + 1 : behind])
             number = behind
         if number != len(lines) or not content.endswith(b"\n"):
             msg = "the file ends before all requests that it announces"
@@ -390,7 +388,7 @@ def survey(path: Path) -> Survey:
     return Survey(path=path, place=place, trials=trials, size=len(content))
 
 
-def _trial(told: Mapping[str, Any], seal: Seal) -> TrialSurvey:
+def _trial(told: Mapping[str, Any], lines: Sequence[bytes]) -> TrialSurvey:
     usage: Mapping[str, Any] = told.get("usage", {})
     tokens = [usage[name] for name in ("input_tokens", "output_tokens") if name in usage]
     recorded = datetime.fromisoformat(told["recorded"])
@@ -403,7 +401,7 @@ def _trial(told: Mapping[str, Any], seal: Seal) -> TrialSurvey:
         models=tuple(map(str, told["models"])),
         tokens=sum(tokens) if tokens else None,
         cost_usd=usage.get("cost_usd"),
-        seal=seal,
+        is_sealed=is_sealed(told, lines),
         keyed_by={name: told[name] for name in (IGNORED, MASKED) if name in told},
     )
 
@@ -426,7 +424,7 @@ def inspect(root: Path) -> Inspection:
     """Look at every cassette, without its exchanges."""
     surveys: list[Survey] = []
     problems: list[str] = []
-    for path in cassettes_under(root):
+    for path in sorted(root.glob(f"*/*/*{SUFFIX}")):
         try:
             surveys.append(survey(path))
         except CassetteError as error:
@@ -462,7 +460,7 @@ def _faults(store: Store, one: Survey, tasks: TasksOf) -> Iterator[str]:
             if exchange.key != exchange.shape.key
         ]
         # A checksum that does not fit says the same of the whole recording.
-        if changed and cassette.seals[trial] is not Seal.BROKEN:
+        if changed and cassette.seals[trial]:
             yield f"{one.path}: trial {trial}, request {changed[0]}: changed since it was recorded"
         for credential in dict.fromkeys(credentials_of(recording)):
             where = f"{one.path}: trial {trial}, {credential.where}"
@@ -479,7 +477,7 @@ def _is_gone(one: Survey, tasks: TasksOf) -> bool:
 
 def _faults_of_trials(one: Survey) -> Iterator[str]:
     for number, trial in one.trials.items():
-        if trial.seal is Seal.BROKEN:
+        if not trial.is_sealed:
             yield f"{one.path}: trial {number}: {CHANGED}: {DAMAGED}"
         if not trial.requests:
             yield f"{one.path}: trial {number}: no request in it, so that a replay proves nothing"

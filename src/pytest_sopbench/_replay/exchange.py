@@ -31,7 +31,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from ipaddress import ip_address
 from itertools import pairwise
-from typing import Final, Literal, Protocol, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pytest_sopbench._core.hiding import masked_forms, secrets_of
@@ -75,8 +75,11 @@ class Response:
         return b"".join(self.chunks)
 
 
-class Tape(Protocol):
-    """The recorded traffic of one attempt at one run; safe for many threads."""
+class Tape:
+    """The recorded traffic of one attempt at one run; safe for many threads.
+
+    As it stands here it keeps nothing and misses nothing.
+    """
 
     def answer(self, request: Request) -> Response | None:
         """Return the recorded response, or `None`: send it live, then call `keep` or `lost`.
@@ -84,6 +87,7 @@ class Tape(Protocol):
         Raises:
             MissingRecordingError: nothing is recorded for it, and nothing may be sent.
         """
+        raise NotImplementedError
 
     def keep(self, request: Request, response: Response) -> None:
         """Take a live response; called once for each `answer` of `None` that got one."""
@@ -100,8 +104,11 @@ REFUSED = (
 )
 
 
-class BesideTape:
-    """Keeps nothing and counts nothing: what it sees is no traffic of an agent."""
+class BesideTape(Tape):
+    """Keeps nothing and counts nothing: what it sees is no traffic of an agent.
+
+    A judge keeps its judgements, and they cost nothing again.
+    """
 
     def __init__(self, *, refuses: bool) -> None:
         self._refuses = refuses
@@ -112,12 +119,6 @@ class BesideTape:
         if self._refuses:
             raise MissingRecordingError(REFUSED)
         return None
-
-    def keep(self, request: Request, response: Response) -> None:
-        """Keep nothing: a judge keeps its judgements, and they cost nothing again."""
-
-    def lost(self, request: Request, error: BaseException) -> None:
-        """Nothing was expected."""
 
 
 # Generated ids in requests: each becomes a number, in the order in which they first appear.
@@ -172,27 +173,21 @@ def numbered_ids(value: JsonValue) -> JsonValue:
 
 
 def _numbered(value: JsonValue, names: dict[object, str]) -> JsonValue:
-    if isinstance(value, Mapping):
-        return _numbered_object(value, names)
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_numbered(one, names) if type(one) in _NESTED else one for one in value]
-    return value
-
-
-_NESTED: Final = (dict, list)
-
-
-def _numbered_object(value: Mapping[str, JsonValue], names: dict[object, str]) -> JsonValue:
+        return [_numbered(one, names) for one in value]
+    if not isinstance(value, Mapping):
+        return value
     found: dict[str, JsonValue] = {}
     # Sorted: the order of keys does not count, and so cannot give the numbers.
     for key in sorted(value):
         one = value[key]
         if _is_id(key, one, value):
             found[key] = names.setdefault((type(one), one), f"<id {len(names) + 1}>")
-        elif type(one) in _NESTED and not _is_content(key, one):
-            found[key] = _numbered(one, names)
-        else:
+        elif key in _CONTENT or (key == "input" and isinstance(one, Mapping)):
+            # The arguments of a tool are an object; the conversation of a response is a list.
             found[key] = one
+        else:
+            found[key] = _numbered(one, names)
     return found
 
 
@@ -200,11 +195,6 @@ def _is_id(key: str, value: JsonValue, beside: Mapping[str, JsonValue]) -> bool:
     if not isinstance(value, str | int) or isinstance(value, bool) or not value:
         return False
     return key in _IDS or (key == "id" and not _TELLING.isdisjoint(beside))
-
-
-def _is_content(key: str, value: JsonValue) -> bool:
-    # The arguments of a tool are an object; the conversation of a response is a list.
-    return key in _CONTENT or (key == "input" and isinstance(value, Mapping))
 
 
 # Paths into a body: `messages[0].content`, `messages[*].name`.
@@ -397,7 +387,6 @@ CHANGING: Final = "<changing>"
 """What stands for text that `sop_replay_ignore` leaves out; it is no secret, and no mark of one."""
 
 _EXACT: Final = 2**53
-_loads = json.loads
 _dumps = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
@@ -503,7 +492,7 @@ def read_body(body: bytes) -> tuple[str, JsonValue]:
     if not body:
         return "none", None
     try:
-        return "json", _loads(body, parse_float=_number)
+        return "json", json.loads(body, parse_float=_number)
     except (ValueError, RecursionError):
         # Also a text that is no UTF-8.
         pass
@@ -580,44 +569,32 @@ def _is_near(host: str) -> bool:
 Refusal = Literal["refuse", "let through"]
 
 
-class OutsideTape:
-    """Keeps nothing; counts what it has seen, so that the summary can tell."""
+class OutsideTape(Tape):
+    """Keeps nothing; counts what it has seen, so that the summary can tell.
+
+    Attributes:
+        seen: how many requests of unknown origin there were.
+        last: what was said of the one that came last.
+    """
 
     def __init__(self, unknown: Refusal) -> None:
         """Remember whether a request of unknown origin is refused."""
         self._unknown = unknown
         self._lock = threading.Lock()
-        self._seen = 0
-        self._last = ""
-
-    @property
-    def last(self) -> str:
-        """What was said of the request of unknown origin that came last."""
-        with self._lock:
-            return self._last
-
-    @property
-    def seen(self) -> int:
-        """How many requests of unknown origin there were."""
-        with self._lock:
-            return self._seen
+        self.seen = 0
+        self.last = ""
 
     def answer(self, request: Request) -> Response | None:
-        if _is_of_a_test(request):
+        # A test in the main thread may speak to a server of its own on this machine.
+        if threading.current_thread() is threading.main_thread() and is_loopback(request.url):
             return None
         told = lost_context(request)
         with self._lock:
-            self._seen += 1
-            self._last = told
+            self.seen += 1
+            self.last = told
         if self._unknown == "refuse":
             raise MissingRecordingError(told)
         return None
-
-    def keep(self, request: Request, response: Response) -> None:
-        """Keep nothing: nobody knows to which run it would belong."""
-
-    def lost(self, request: Request, error: BaseException) -> None:
-        """Nothing was expected."""
 
 
 def lost_context(request: Request) -> str:
@@ -636,11 +613,9 @@ def lost_context(request: Request) -> str:
     )
 
 
-def _is_of_a_test(request: Request) -> bool:
-    """Tell whether a test in the main thread speaks to a server of its own on this machine."""
-    if threading.current_thread() is not threading.main_thread():
-        return False
-    host = urlsplit(request.url).hostname or ""
+def is_loopback(url: str) -> bool:
+    """Tell whether an address is one of this machine."""
+    host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -16,7 +16,7 @@ from urllib.parse import unquote_plus
 from pytest_sopbench._core.hiding import FORMS, Form, compiled, is_hinted, is_random
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._replay.cassette_lines import kept_headers
-from pytest_sopbench._replay.exchange import Recorded, Recording, Response, is_secret, redaction_of
+from pytest_sopbench._replay.exchange import Recording, Response, is_secret, redaction_of
 from pytest_sopbench.errors import CassetteError
 
 # Known forms of credentials: a recording in which one is left is not written.
@@ -220,17 +220,14 @@ def _json(body: bytes) -> JsonValue:
 # Whole recordings.
 
 
-def masked_recording(
-    recording: Recording, mask: Callable[[JsonValue], JsonValue] | None
-) -> Recording:
+def masked_recording(recording: Recording, mask: Mask | None) -> Recording:
     """Return a recording whose replies are masked, as its requests are already."""
     if mask is None:
         return recording
     exchanges = tuple(
-        Recorded(key=one.key, shape=one.shape, response=masked_reply(one.response, mask))
-        for one in recording.exchanges
+        replace(one, response=masked_reply(one.response, mask)) for one in recording.exchanges
     )
-    return Recording(exchanges=exchanges, recorded=recording.recorded, usage=recording.usage)
+    return replace(recording, exchanges=exchanges)
 
 
 def echoes(recording: Recording, sent: frozenset[str]) -> Iterator[Found]:

@@ -120,14 +120,10 @@ def _are_ids(name: str, recorded: str, sent: str) -> bool:
         return False
     bodies = [_RANDOM.sub(_MARK, one) for one in (recorded, sent)]
     randoms = [run for one in (recorded, sent) for run in _RANDOM.findall(one)]
-    if bodies[0] == bodies[1] and any(map(_has_digit, randoms)):
+    if bodies[0] == bodies[1] and any(sign.isdigit() for run in randoms for sign in run):
         return True
     # A counter behind a word.
     return re.sub(r"\d+", _MARK, recorded) == re.sub(r"\d+", _MARK, sent)
-
-
-def _has_digit(text: str) -> bool:
-    return any(sign.isdigit() for sign in text)
 
 
 def _are_counts(name: str, recorded: JsonValue, sent: JsonValue) -> bool:
@@ -391,15 +387,8 @@ def _agreement(recorded: JsonValue, sent: JsonValue) -> str:
 
 def conversation(body: JsonValue) -> Sequence[JsonValue]:
     """Return the messages of a request, under whichever name a provider takes them."""
-    name = conversation_key(body)
-    found = body[name] if name is not None and isinstance(body, Mapping) else ()
-    return found if isinstance(found, Sequence) and not isinstance(found, str) else ()
-
-
-def conversation_key(body: JsonValue) -> str | None:
-    """Return under which key a request has its messages; `None` if it has none."""
-    if isinstance(body, Mapping):
-        for name in ("messages", "input", "contents"):
-            if isinstance(body.get(name), list | tuple):
-                return name
-    return None
+    for name in ("messages", "input", "contents"):
+        found = body.get(name) if isinstance(body, Mapping) else None
+        if isinstance(found, list | tuple):
+            return found
+    return ()

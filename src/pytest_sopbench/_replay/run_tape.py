@@ -93,7 +93,7 @@ class Taken:
     sent: frozenset[str]
 
 
-class RunTape:
+class RunTape(Tape):
     """Serves what is recorded and takes what is new, whichever its mode wants.
 
     A look-up takes one hash of the request, however many recordings there are.

@@ -148,8 +148,8 @@ MUTANTS = (
     Mutant(
         "replay/changed-by-hand",
         "refuse_changed",
-        "        if seal is Seal.BROKEN:\n",
-        "        if seal is None:\n",
+        "        if not fits:\n",
+        "        if fits is None:\n",
         _CASSETTES,
         "A reply that was made right by hand is served, and the run is correct.",
     ),

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from fnmatch import fnmatchcase
 from http.client import HTTPResponse
 from pathlib import Path
@@ -232,7 +233,7 @@ class TestTheProxy:
 
     @pytest.fixture
     def proxy(self) -> Iterator[Proxy]:
-        with Proxy() as found:
+        with closing(Proxy()) as found:
             yield found
 
     def base(self, proxy: Proxy, provider: Provider, tape: MemoryTape) -> str:
@@ -409,7 +410,7 @@ def test_what_is_no_request_of_a_child_is_refused_with_a_reason_and_the_proxy_go
     head: bytes, status: int, message: str, provider: Provider, tape: MemoryTape
 ) -> None:
     """Nothing waits for a body that is refused: none of these is sent."""
-    with Proxy() as proxy:
+    with closing(Proxy()) as proxy:
         address = proxy.environment(tape, {"OPENAI_BASE_URL": provider.url})["OPENAI_BASE_URL"]
 
         whole = head.replace(b"{path}", urlsplit(address).path.encode())
@@ -425,7 +426,7 @@ def test_a_child_that_stops_in_the_middle_of_its_request_is_told_so(
     monkeypatch: pytest.MonkeyPatch, provider: Provider, tape: MemoryTape
 ) -> None:
     monkeypatch.setattr(Handler, "timeout", 0.01)
-    with Proxy() as proxy:
+    with closing(Proxy()) as proxy:
         address = proxy.environment(tape, {"OPENAI_BASE_URL": provider.url})["OPENAI_BASE_URL"]
         head = f"POST {urlsplit(address).path}/echo HTTP/1.1\r\nContent-Length: 9\r\n\r\n1"
 
@@ -446,7 +447,7 @@ def test_a_child_that_stops_in_the_middle_of_its_request_is_told_so(
 def test_a_provider_that_answers_nonsense_is_a_bad_gateway_and_lost(
     reply: bytes, tape: MemoryTape
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as provider, Proxy() as proxy:
+    with socket.create_server(("127.0.0.1", 0)) as provider, closing(Proxy()) as proxy:
 
         def answer() -> None:
             wire, _ = provider.accept()
@@ -466,7 +467,7 @@ def test_a_provider_that_answers_nonsense_is_a_bad_gateway_and_lost(
 
 
 def test_node_and_others_need_no_http_proxy_for_this_machine(tape: MemoryTape) -> None:
-    with Proxy() as proxy:
+    with closing(Proxy()) as proxy:
         given = proxy.environment(
             tape, {"HTTPS_PROXY": "http://proxy.invalid", "NO_PROXY": "intern"}
         )
@@ -476,7 +477,7 @@ def test_node_and_others_need_no_http_proxy_for_this_machine(tape: MemoryTape) -
 
 
 def test_where_no_variable_is_set_the_providers_own_addresses_are_meant(tape: MemoryTape) -> None:
-    with Proxy() as proxy:
+    with closing(Proxy()) as proxy:
         given = proxy.environment(tape, {"AWS_REGION": "eu-west-1", "OPENAI_API_BASE": ""})
         urls = []
         for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"):

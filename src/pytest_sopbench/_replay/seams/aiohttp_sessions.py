@@ -17,7 +17,7 @@ from typing import Any
 
 from pytest_sopbench._replay.exchange import Request, Response, Tape
 from pytest_sopbench._replay.seams import wire
-from pytest_sopbench._replay.seams.take import Door, Seam, Take, beneath, tape_for
+from pytest_sopbench._replay.seams.take import Door, Seam, Take, sent_live, tape_for
 from pytest_sopbench._replay.seams.urllib3_pools import plain_headers
 
 Handler = Callable[[Any], Awaitable[Any]]
@@ -33,8 +33,14 @@ def _doors(module: Any) -> tuple[Door, ...]:
         raise ValueError(msg)
     return (
         Door(owner=session, name="_request", through=_seen),
-        Door(owner=reader, name="feed_data", through=partial(_heard, _feed_data)),
-        Door(owner=reader, name="feed_eof", through=partial(_heard, _feed_eof)),
+        Door(
+            owner=reader,
+            name="feed_data",
+            through=partial(_heard, lambda take, args: take.add(args[0])),
+        ),
+        Door(
+            owner=reader, name="feed_eof", through=partial(_heard, lambda take, _args: take.end())
+        ),
         Door(owner=reader, name="set_exception", through=partial(_heard, _set_exception)),
     )
 
@@ -76,16 +82,13 @@ class _Middleware:
         return await self._record(tape, asked, request, handler)
 
     async def _record(self, tape: Tape, asked: Request, request: Any, handler: Handler) -> Any:
-        try:
-            with beneath():
-                live = await handler(request)
-        except BaseException as error:
-            tape.lost(asked, error)
-            raise
+        with sent_live(tape, asked):
+            live = await handler(request)
         headers = live.headers.items()
         take = Take(tape, asked, status=live.status, headers=headers, decoded=self._decoded)
         reader = live.content
-        for chunk in _waiting(reader):
+        # What came together with the head of the reply; nobody has read of it.
+        for chunk in tuple(getattr(reader, "_buffer", ())):
             take.add(chunk)
         if reader.exception() is not None:
             take.fail(reader.exception())
@@ -95,11 +98,6 @@ class _Middleware:
             _TAKES[id(reader)] = (reader, take)
             take.when_over(partial(_TAKES.pop, id(reader), None))
         return live
-
-
-def _waiting(reader: Any) -> Iterator[bytes]:
-    """Return what came together with the head of the reply; nobody has read of it."""
-    return iter(tuple(getattr(reader, "_buffer", ())))
 
 
 Listen = Callable[[Take, tuple[Any, ...]], None]
@@ -114,14 +112,6 @@ def _heard(listen: Listen, original: Callable[..., Any]) -> Callable[..., Any]:
         return original(self, *args, **named)
 
     return method
-
-
-def _feed_data(take: Take, args: tuple[Any, ...]) -> None:
-    take.add(args[0])
-
-
-def _feed_eof(take: Take, _args: tuple[Any, ...]) -> None:
-    take.end()
 
 
 def _set_exception(take: Take, args: tuple[Any, ...]) -> None:
@@ -193,17 +183,11 @@ class _Connection:
     """What a response of aiohttp needs of its connection."""
 
     _connector = _Connector()
+    closed = False
 
     def __init__(self, protocol: Any) -> None:
         self.protocol = protocol
-
-    @property
-    def transport(self) -> Any:
-        return self.protocol.transport
-
-    @property
-    def closed(self) -> bool:
-        return False
+        self.transport = protocol.transport
 
     def add_callback(self, callback: Callable[[], None]) -> None:
         """Nothing will be released."""

@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from importlib import import_module
-from ipaddress import ip_address
-from typing import Any, Final, Protocol
-from urllib.parse import urlsplit
+from typing import Any, Final
 from urllib.request import HTTPErrorProcessor, build_opener
 from urllib.request import Request as Outgoing
 
-from pytest_sopbench._replay.exchange import Headers, Request
+from pytest_sopbench._replay.exchange import Headers, Request, is_loopback
 from pytest_sopbench.errors import CassetteError
 
 # Requests to AWS signed anew.
@@ -39,7 +37,7 @@ def signed(request: Request, environment: Mapping[str, str]) -> Headers:
     """
     headers = {name.lower(): value for name, value in request.headers}
     found = _SIGNED.match(headers.get("authorization", ""))
-    if found is None or _is_here(request.url):
+    if found is None or is_loopback(request.url):
         return request.headers
     credentials = _credentials(found["key"], environment)
     kept = {name: value for name, value in request.headers if name.lower() not in _OF_SIGNATURES}
@@ -71,14 +69,6 @@ def _credentials(key: str, environment: Mapping[str, str]) -> Any:
     return found
 
 
-def _is_here(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 # Requests of children sent on, by the standard library alone, which no seam sees.
 
 _SIZE: Final = 65_536
@@ -100,25 +90,8 @@ class AsItComes(HTTPErrorProcessor):
     https_response = http_response
 
 
-class Reply(Protocol):
-    """A live reply: its head, and its chunks as they come from the network."""
-
-    status: int
-    headers: Headers
-
-    def chunks(self) -> Iterator[bytes]:
-        """Raise `ConnectionError` if the rest does not come."""
-        ...
-
-    def close(self) -> None:
-        """Let the provider go."""
-
-
-Send = Callable[[Request, Mapping[str, str]], Reply]
-
-
-class Live:
-    """A reply of `http.client`."""
+class Reply:
+    """A live reply of `http.client`: its head, and its chunks as they come from the network."""
 
     def __init__(self, response: HTTPResponse) -> None:
         self._response = response
@@ -126,6 +99,7 @@ class Live:
         self.headers: Headers = tuple(response.headers.items())
 
     def chunks(self) -> Iterator[bytes]:
+        """Yield them; raise `ConnectionError` if the rest does not come."""
         try:
             while chunk := self._response.read1(_SIZE):
                 yield chunk
@@ -137,7 +111,11 @@ class Live:
             raise ConnectionError(msg)
 
     def close(self) -> None:
+        """Let the provider go."""
         self._response.close()
+
+
+Send = Callable[[Request, Mapping[str, str]], Reply]
 
 
 def send(request: Request, environment: Mapping[str, str]) -> Reply:
@@ -153,7 +131,7 @@ def send(request: Request, environment: Mapping[str, str]) -> Reply:
     for name, value in signed(request, environment):
         if name.lower() not in OF_ONE_CONNECTION:
             outgoing.add_header(name, value)
-    return Live(build_opener(AsItComes).open(outgoing))
+    return Reply(build_opener(AsItComes).open(outgoing))
 
 
 # The variables by which clients in another process find a provider, and where they lead.

@@ -8,13 +8,14 @@ function or an application of this process send nothing, and are left alone.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from functools import cached_property, partial, wraps
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import partial, wraps
 from typing import Any
 
 from pytest_sopbench._replay.exchange import Request, Response, Tape
 from pytest_sopbench._replay.run_tape import active
-from pytest_sopbench._replay.seams.take import Door, Seam, Take, beneath, tape_for
+from pytest_sopbench._replay.seams.take import Door, Seam, Take, sent_live, tape_for
 
 LEFT_EARLY = (
     "the recording ends here: the agent stopped reading this stream early when it was recorded"
@@ -61,12 +62,9 @@ class _Library:
         self._served = type("Served", (_Served, sync, asynchronous), {})
 
     def serve(self, answer: Response) -> Any:
-        stream = self._served(answer, self._left_early)
+        left_early = partial(self._module.RemoteProtocolError, LEFT_EARLY)
+        stream = self._served(answer, left_early)
         return self._module.Response(answer.status, headers=list(answer.headers), stream=stream)
-
-    @cached_property
-    def _left_early(self) -> Callable[[], Exception]:
-        return partial(self._module.RemoteProtocolError, LEFT_EARLY)
 
 
 class _Seen:
@@ -106,12 +104,8 @@ class _SeenTransport(_Seen):
         answer = tape.answer(asked)
         if answer is not None:
             return self._library.serve(answer)
-        try:
-            with beneath():
-                response = self._transport.handle_request(request)
-        except BaseException as error:
-            tape.lost(asked, error)
-            raise
+        with sent_live(tape, asked):
+            response = self._transport.handle_request(request)
         return self._recorded(tape, asked, response, self._library.passing)
 
 
@@ -124,13 +118,23 @@ class _SeenAsyncTransport(_Seen):
         answer = tape.answer(asked)
         if answer is not None:
             return self._library.serve(answer)
-        try:
-            with beneath():
-                response = await self._transport.handle_async_request(request)
-        except BaseException as error:
-            tape.lost(asked, error)
-            raise
+        with sent_live(tape, asked):
+            response = await self._transport.handle_async_request(request)
         return self._recorded(tape, asked, response, self._library.passing_async)
+
+
+@contextmanager
+def _ended(take: Take) -> Generator[None]:
+    """Tell a take how its stream has ended."""
+    try:
+        yield
+    except GeneratorExit:
+        take.leave()
+        raise
+    except BaseException as error:
+        take.fail(error)
+        raise
+    take.end()
 
 
 class _Passing:
@@ -141,17 +145,10 @@ class _Passing:
         self._take = take
 
     def __iter__(self) -> Iterator[bytes]:
-        try:
+        with _ended(self._take):
             for chunk in self._stream:
                 self._take.add(chunk)
                 yield chunk
-        except GeneratorExit:
-            self._take.leave()
-            raise
-        except BaseException as error:
-            self._take.fail(error)
-            raise
-        self._take.end()
 
     def close(self) -> None:
         self._take.leave()
@@ -166,17 +163,10 @@ class _PassingAsync:
         self._take = take
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
+        with _ended(self._take):
             async for chunk in self._stream:
                 self._take.add(chunk)
                 yield chunk
-        except GeneratorExit:
-            self._take.leave()
-            raise
-        except BaseException as error:
-            self._take.fail(error)
-            raise
-        self._take.end()
 
     async def aclose(self) -> None:
         self._take.leave()

@@ -13,7 +13,7 @@ from functools import partial
 from http import HTTPStatus
 from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Final, Literal, Self, cast
+from typing import Any, Final, Literal, cast
 
 from pytest_sopbench._replay.exchange import Headers, Request, Response, Tape
 from pytest_sopbench._replay.seams.forwarding import (
@@ -258,7 +258,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             body = self._head(
                 reply.status,
-                tuple(one for one in reply.headers if one[0].lower() not in OF_ONE_CONNECTION),
+                _of_the_message(reply.headers),
                 left,
             )
             for chunk in source:
@@ -349,13 +349,6 @@ class Handler(BaseHTTPRequestHandler):
 # The server on loopback: one for a process, with a path of its own for each run.
 
 
-@dataclass(frozen=True, slots=True)
-class _Route:
-    tape: Tape
-    upstreams: Mapping[str, str]
-    environment: Mapping[str, str]
-
-
 class Proxy:
     """Hands requests of children to the tapes of their runs; started with the first child."""
 
@@ -363,7 +356,9 @@ class Proxy:
         """Send what is not recorded by `forward`."""
         self._forward = forward
         self._lock = threading.Lock()
-        self._routes: dict[str, _Route] = {}
+        self._routes: dict[str, tuple[Tape, dict[str, str]]] = {}
+        """The tape of each path, and the environment of its child."""
+
         self._server: _Server | None = None
 
     def environment(self, tape: Tape, environment: Mapping[str, str]) -> dict[str, str]:
@@ -374,24 +369,18 @@ class Proxy:
                 self._server = _Server(self)
                 serve = partial(self._server.serve_forever, poll_interval=0.05)
                 threading.Thread(target=serve, name="sop-replay-proxy", daemon=True).start()
-            token = next(
-                (
-                    key
-                    for key, r in self._routes.items()
-                    if (r.tape is tape and r.environment == own)
-                ),
-                None,
+            known = (
+                key for key, (other, held) in self._routes.items() if other is tape and held == own
             )
-            if token is None:
-                token = secrets.token_urlsafe(12)
-                self._routes[token] = _Route(tape, upstreams(own), own)
+            token = next(known, "") or secrets.token_urlsafe(12)
+            self._routes[token] = tape, own
             base = f"http://127.0.0.1:{self._server.server_port}/{token}"
         return redirected(own, base)
 
     def forget(self, tape: Tape) -> None:
         """Refuse what children of a run send when it is over."""
         with self._lock:
-            for token in [key for key, route in self._routes.items() if route.tape is tape]:
+            for token in [key for key, (other, _) in self._routes.items() if other is tape]:
                 del self._routes[token]
 
     def visit(self, path: str) -> Visit | None:
@@ -400,10 +389,11 @@ class Proxy:
         with self._lock:
             route = self._routes.get(token)
         name, mark, query = provider.partition("?")
-        if route is None or name not in route.upstreams:
+        bases = upstreams(route[1]) if route is not None else {}
+        if route is None or name not in bases:
             return None
-        url = route.upstreams[name] + (f"/{rest[0]}" if rest[0] else "") + mark + query
-        return Visit(route.tape, url, route.environment, self._forward)
+        url = bases[name] + (f"/{rest[0]}" if rest[0] else "") + mark + query
+        return Visit(route[0], url, route[1], self._forward)
 
     def close(self) -> None:
         """Serve nobody from now on."""
@@ -413,12 +403,6 @@ class Proxy:
         if server is not None:
             server.shutdown()
             server.server_close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class _Server(ThreadingHTTPServer):

@@ -175,6 +175,17 @@ def beneath() -> Generator[None]:
         _BENEATH.reset(token)
 
 
+@contextmanager
+def sent_live(tape: Tape, asked: Request) -> Generator[None]:
+    """Send a request that has no recording; if no reply comes, the tape notes it as lost."""
+    try:
+        with beneath():
+            yield
+    except BaseException as error:
+        tape.lost(asked, error)
+        raise
+
+
 def tape_for(url: str) -> Tape | None:
     """Return the tape to ask about a request, `None` if a seam has no business with it."""
     if _BENEATH.get():
@@ -231,32 +242,6 @@ class Seam:
             f"{self.library} {version} cannot be recorded or replayed: {why}. "
             "Install another version of it."
         )
-
-
-class Patches:
-    """What was patched, and what stood there before."""
-
-    def __init__(self) -> None:
-        """Begin with nothing patched."""
-        self._done: dict[tuple[int, str], tuple[Door, Any, Any]] = {}
-
-    def apply(self, doors: Sequence[Door]) -> None:
-        """Patch each door that is not patched yet."""
-        for door in doors:
-            key = (id(door.owner), door.name)
-            if key in self._done:
-                continue
-            before = vars(door.owner)[door.name]
-            after = door.through(before)
-            setattr(door.owner, door.name, after)
-            self._done[key] = (door, before, after)
-
-    def undo(self) -> None:
-        """Put back what stood there, but nothing over what somebody else has put there since."""
-        while self._done:
-            _, (door, before, after) = self._done.popitem()
-            if vars(door.owner).get(door.name) is after:
-                setattr(door.owner, door.name, before)
 
 
 # Content encodings undone as the bytes pass, so that a recording can be read.
@@ -408,7 +393,7 @@ def _host(url: str) -> tuple[str, int]:
     return (parts.hostname or "").lower(), port
 
 
-class Credentials:
+class Credentials(Tape):
     """A tape for requests that fetch credentials: these may be sent, and are never kept.
 
     A client that is only replayed needs none. If nothing may be sent, the tape below refuses.
@@ -420,9 +405,3 @@ class Credentials:
 
     def answer(self, request: Request) -> Response | None:
         return self._tape.answer(request)
-
-    def keep(self, request: Request, response: Response) -> None:
-        """Keep nothing: a recording holds no credentials."""
-
-    def lost(self, request: Request, error: BaseException) -> None:
-        """Nothing is missing from the recording."""

@@ -11,19 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from http import HTTPStatus
-from http.client import HTTPMessage, HTTPResponse
+from http.client import HTTPResponse
 from importlib import import_module
 from io import BytesIO
-from typing import Any, Final
+from typing import Any
 
 from pytest_sopbench._replay.exchange import Request, Response
 from pytest_sopbench._replay.seams import wire
-from pytest_sopbench._replay.seams.take import Door, Seam, Take, beneath, tape_for
+from pytest_sopbench._replay.seams.take import Door, Seam, Take, sent_live, tape_for
 from pytest_sopbench._replay.seams.wire import tap
-
-_HTTP_1_1: Final = 11
-_WITHOUT_BODY: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 
 
 def _seen(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,12 +39,8 @@ def _seen(original: Callable[..., Any]) -> Callable[..., Any]:
         if answer is not None:
             decode = options.get("decode_content", True)
             return served(answer, method=method, url=url, preload=preload, decode=decode)
-        try:
-            with beneath():
-                live = original(self, method, url, body, headers, preload_content=False, **options)
-        except BaseException as error:
-            tape.lost(asked, error)
-            raise
+        with sent_live(tape, asked):
+            live = original(self, method, url, body, headers, preload_content=False, **options)
         tap(live, Take(tape, asked, status=live.status, headers=live.headers.items()))
         if preload:
             live.read(decode_content=options.get("decode_content", True), cache_content=True)
@@ -59,7 +51,8 @@ def _seen(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def served(answer: Response, *, method: str, url: str, preload: bool, decode: bool) -> Any:
     """Return a recorded reply as a response of urllib3, which reads it from memory."""
-    raw = _Recorded(answer, method)
+    raw = HTTPResponse(_Socket(answer), method=method)  # type: ignore[arg-type]
+    raw.begin()
     types = import_module("urllib3.response")
     return types.HTTPResponse(
         body=raw,
@@ -75,37 +68,14 @@ def served(answer: Response, *, method: str, url: str, preload: bool, decode: bo
     )
 
 
-class _Recorded(HTTPResponse):
-    """A response of `http.client` with its body in memory.
-
-    Its head is set and not parsed: the parser of the standard library takes longer than all else.
-    The attributes are those that `begin` sets from Python 3.11 to 3.14.
-    """
-
-    def __init__(self, answer: Response, method: str) -> None:
-        super().__init__(_Socket(answer), method=method)  # type: ignore[arg-type]
-        self.headers = self.msg = HTTPMessage()
-        for name, value in wire.headers(answer):
-            self.headers[name] = value
-        self.version = _HTTP_1_1
-        self.status = self.code = answer.status
-        self.reason = wire.reason(answer.status)
-        self.chunked = wire.is_chunked(answer)
-        self.chunk_left = None
-        self.will_close = False
-        self.length = None if self.chunked else len(answer.body)
-        if method.upper() == "HEAD" or answer.status in _WITHOUT_BODY:
-            self.length = 0
-
-
 class _Socket:
-    """What `http.client` needs of a socket."""
+    """What `http.client` needs of a socket, with a recorded reply in memory."""
 
     def __init__(self, answer: Response) -> None:
         self._answer = answer
 
     def makefile(self, _mode: str) -> BytesIO:
-        return BytesIO(b"".join(wire.body(self._answer)))
+        return BytesIO(b"".join((wire.head(self._answer), *wire.body(self._answer))))
 
 
 def plain_headers(headers: Any) -> tuple[tuple[str, str], ...]:
@@ -170,12 +140,8 @@ def _seen_by_botocore(original: Callable[..., Any]) -> Callable[..., Any]:
         answer = tape.answer(asked)
         if answer is not None:
             return _served_to_botocore(answer, request)
-        try:
-            with beneath():
-                live = original(self, request)
-        except BaseException as error:
-            tape.lost(asked, error)
-            raise
+        with sent_live(tape, asked):
+            live = original(self, request)
         take = Take(tape, asked, status=live.status_code, headers=live.headers.items())
         if request.stream_output:
             tap(live.raw, take)

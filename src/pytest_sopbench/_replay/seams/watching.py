@@ -25,7 +25,7 @@ from pytest_sopbench._replay.seams.aiohttp_sessions import AIOHTTP
 from pytest_sopbench._replay.seams.forwarding import PROVIDERS
 from pytest_sopbench._replay.seams.httpx_clients import HTTPX, HTTPX2
 from pytest_sopbench._replay.seams.proxy import Proxy
-from pytest_sopbench._replay.seams.take import Door, Patches, Seam, leaving_out, settle
+from pytest_sopbench._replay.seams.take import Door, Seam, leaving_out, settle
 from pytest_sopbench._replay.seams.urllib3_pools import BOTOCORE, URLLIB3
 from pytest_sopbench.errors import CassetteError
 
@@ -97,7 +97,7 @@ class Installation:
     def __init__(self, seams: Sequence[Seam] = SEAMS) -> None:
         """Prepare for these libraries."""
         self._seams = {seam.module: seam for seam in seams}
-        self._patches = Patches()
+        self._done: dict[tuple[int, str], tuple[Door, Any, Any]] = {}
         self._watch = Watch(frozenset(self._seams), self._meet)
         self.moved: list[str] = []
         """What stands in the way of seeing a library that is imported."""
@@ -110,16 +110,29 @@ class Installation:
                 # Of an import that another thread is in the middle of, this awaits the end.
                 self._meet(import_module(name))
 
+    def patch(self, doors: Sequence[Door]) -> None:
+        """Patch each door that is not patched yet."""
+        for door in doors:
+            key = (id(door.owner), door.name)
+            if key not in self._done:
+                before = vars(door.owner)[door.name]
+                after = door.through(before)
+                setattr(door.owner, door.name, after)
+                self._done[key] = (door, before, after)
+
     def leave(self) -> None:
-        """Give everything back."""
+        """Give everything back, but put nothing over what somebody else has put there since."""
         sys.meta_path.remove(self._watch)
-        self._patches.undo()
+        while self._done:
+            _, (door, before, after) = self._done.popitem()
+            if vars(door.owner).get(door.name) is after:
+                setattr(door.owner, door.name, before)
 
     def _meet(self, module: Any) -> None:
         seam = self._seams[module.__name__]
         with _LOCK:
             try:
-                self._patches.apply(seam.open(module))
+                self.patch(seam.open(module))
             except CassetteError as error:
                 self.moved.append(str(error))
 
@@ -144,7 +157,6 @@ class Watching:
     def __init__(self) -> None:
         """Begin with no child."""
         self._seams = Installation()
-        self._patches = Patches()
         self._proxy = Proxy()
         self._blocks = 0
 
@@ -183,14 +195,13 @@ class Watching:
             return
         self._seams.enter()
         through = partial(_with_environment, self.environment)
-        self._patches.apply((Door(owner=subprocess.Popen, name="__init__", through=through),))
+        self._seams.patch((Door(owner=subprocess.Popen, name="__init__", through=through),))
 
     def leave(self) -> bool:
         """Give everything back with the last block, and tell whether this was it."""
         self._blocks -= 1
         if self._blocks:
             return False
-        self._patches.undo()
         self._proxy.close()
         self._seams.leave()
         return True

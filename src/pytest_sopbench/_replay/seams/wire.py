@@ -68,13 +68,10 @@ class _Tap:
             if not self._framing.ended:
                 self._take.fail(ConnectionError("the connection ended within the reply"))
         if self._framing.ended:
-            self._finish()
+            for chunk in self._framing.rest():
+                self._take.add(chunk)
+            self._take.end()
         return data
-
-    def _finish(self) -> None:
-        for chunk in self._framing.rest():
-            self._take.add(chunk)
-        self._take.end()
 
     def close(self) -> None:
         if not self._framing.ended:
