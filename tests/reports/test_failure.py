@@ -22,7 +22,6 @@ from pytest_sopbench import (
 from pytest_sopbench._core.answers.values import FORMS
 from pytest_sopbench._core.contract import RuleResult, Severity
 from pytest_sopbench._core.demands import DemandKind, RuleState
-from pytest_sopbench._core.metrics.counts import RuleTally
 from pytest_sopbench._core.model.trace import AnswerForm, Problem, Usage
 from pytest_sopbench._core.records.record import CallRecord
 from pytest_sopbench._core.trajectory.calls import expected_calls
@@ -33,7 +32,6 @@ from pytest_sopbench._reports.trajectory import (
     call_text,
     departure_lines,
     rule_lines,
-    rule_summary_lines,
 )
 
 INPUTS: Mapping[str, JsonValue] = {"product_id": "P_13307", "weight": 12}
@@ -579,19 +577,3 @@ def test_broken_rules_come_first_and_those_that_do_not_apply_are_left_out() -> N
         "a (clause 4.2, should) held: because",
         "b (should) not exercised: because",
     ] == lines
-
-
-def test_the_summary_of_rules_names_those_that_no_task_exercised() -> None:
-    lines = rule_summary_lines(
-        [
-            RuleTally(id="siu", clause="6.1", severity=Severity.MUST, exercised=41, held=37),
-            RuleTally(id="idle"),
-            RuleTally(id="late"),
-        ]
-    )
-
-    assert ["siu (clause 6.1, must) 37 of 41", "not exercised by any task: idle, late"] == lines
-
-
-def test_where_every_rule_was_exercised_none_is_named_as_idle() -> None:
-    assert ["a (should) 1 of 1"] == rule_summary_lines([RuleTally(id="a", exercised=1, held=1)])

@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -77,8 +77,12 @@ def _document(page: SessionPage) -> dict[str, Any]:
         "agents": None,
         **totals_to_json(page.summaries),
         "judge": None if page.judge is None else judge_report_to_json(page.judge),
-        "comparison": None if compared is None else _comparison(comparison_to_json(compared)),
-        "not_correct": [*_not_correct(page)],
+        "comparison": None
+        if compared is None
+        else {"agents": None, **comparison_to_json(compared)},
+        "not_correct": [
+            _run(one, page.forgiven) for one in page.records if one.outcome is not Outcome.CORRECT
+        ],
     }
 
 
@@ -93,16 +97,6 @@ def _state(page: SessionPage) -> str:
     if GateState.INCONCLUSIVE in states:
         return GateState.INCONCLUSIVE.value
     return GateState.HOLDS.value if states else "not checked"
-
-
-def _comparison(found: dict[str, Any]) -> dict[str, Any]:
-    return {"agents": None, **found}
-
-
-def _not_correct(page: SessionPage) -> Iterator[Mapping[str, Any]]:
-    for one in page.records:
-        if one.outcome is not Outcome.CORRECT:
-            yield _run(one, page.forgiven)
 
 
 def _run(record: RunRecord, forgiven: Forgiven) -> Mapping[str, Any]:

@@ -75,6 +75,15 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
         yield f"| {' | '.join(row)} |"
 
 
+def section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines under a heading; nothing without a line."""
+    for number, line in enumerate(lines):
+        if not number:
+            yield f"## {title}"
+            yield ""
+        yield line
+
+
 def _as_entity(found: re.Match[str]) -> str:
     sign = found[0]
     # Empty between a scheme and its colon: a joiner that is not seen keeps it from being a link.
@@ -312,10 +321,7 @@ def fields_block(summaries: Mapping[str, Summary]) -> Iterator[str]:
         if len(summary.by_field) > 1
         for name, one in summary.by_field.items()
     ]
-    if rows:
-        yield "## Fields"
-        yield ""
-        yield from table(("field", "right", "rate", "95 %"), rows)
+    return section("Fields", table(("field", "right", "rate", "95 %"), rows) if rows else ())
 
 
 # What several trials of a task say, on a page; nothing if each task has one.
@@ -364,13 +370,9 @@ def _trials_row(name: str, summary: Summary) -> Sequence[str]:
 
 def variants_block(found: Sequence[VariantFinding]) -> Iterator[str]:
     """Yield a row for each variant; none of it stands in any rate of the page."""
-    if not found:
-        return
-    yield "## Variants"
-    yield ""
     heads = ("domain", "agent", "variant", "what it tells")
     rows = (map(escaped, (one.domain, one.agent, one.name, variant_text(one))) for one in found)
-    yield from table(heads, [[*row] for row in rows])
+    return section("Variants", table(heads, [[*row] for row in rows]) if found else ())
 
 
 # A session on one page of Markdown, verdict first: for a pull request, a wiki, a step summary.
@@ -383,6 +385,7 @@ _REASON = 160
 
 def markdown(page: SessionPage) -> str:
     """Return the page, with its last line ended."""
+    known = [(name, value) for name, value in page.facts.items() if value]
     blocks = [
         [f"# SOP: {', '.join(map(escaped, _domains(page)))}, agent {escaped(page.agent)}"],
         list(_verdict_lines(page)),
@@ -402,7 +405,7 @@ def markdown(page: SessionPage) -> str:
         list(_cost_lines(page)),
         list(_metric_lines(page.summaries)),
         list(_unneeded_lines(page.summaries)),
-        list(_fact_lines(page.facts)),
+        [", ".join(f"{escaped(name)} {escaped(value)}" for name, value in known)] if known else [],
     ]
     text = "".join("\n".join(block) + "\n\n" for block in blocks if block).rstrip("\n")
     return f"{without_commands(text)}\n"
@@ -471,11 +474,7 @@ def _columns() -> list[Metric]:
 
 
 def _judge_lines(page: SessionPage) -> Iterator[str]:
-    lines = list(report_lines(page.judge))
-    if lines:
-        yield "## Judge"
-        yield ""
-        yield from (f"- {escaped(line)}" for line in lines)
+    return section("Judge", (f"- {escaped(line)}" for line in report_lines(page.judge)))
 
 
 def _outcome_lines(page: SessionPage) -> Iterator[str]:
@@ -483,10 +482,8 @@ def _outcome_lines(page: SessionPage) -> Iterator[str]:
     counts = Counter((one.agent if standings else "", one.outcome) for one in page.records)
     agents = {one.agent: escaped(one.label) for one in standings} or {"": "runs"}
     known = [one for one in Outcome if any(counts[agent, one] for agent in agents)]
-    yield "## Outcomes"
-    yield ""
     rows = ([one.value, *(f"{counts[agent, one]}" for agent in agents)] for one in known)
-    yield from table(("outcome", *agents.values()), rows)
+    return section("Outcomes", table(("outcome", *agents.values()), rows))
 
 
 def _miss_lines(what: str, records: Sequence[RunRecord], *, by: bool) -> Iterator[str]:
@@ -529,13 +526,9 @@ def _rule_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
 
 def _slow_lines(records: Sequence[RunRecord], *, by: bool) -> Iterator[str]:
     known = [(one.duration_s, one) for one in records if one.duration_s is not None]
-    if not known:
-        return
     slowest = sorted(known, key=lambda pair: -pair[0])[:SLOWEST]
-    yield "## Slowest"
-    yield ""
     rows = ((_task(one, by=by), seconds(took), f"{len(one.calls)}") for took, one in slowest)
-    yield from table(("task", "time", "tool calls"), rows)
+    return section("Slowest", table(("task", "time", "tool calls"), rows) if known else ())
 
 
 def _cost_lines(page: SessionPage) -> Iterator[str]:
@@ -557,35 +550,23 @@ def _cost_lines(page: SessionPage) -> Iterator[str]:
 
 def _metric_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
     """Yield a line for each metric that is counted run by run, of each group of runs."""
-    told = [
+    told = (
         f"- {escaped(name)}: {escaped(measured_text(metric, one))}"
         for name, one in summaries.items()
         for metric in run_metrics()
         if metric.name in one.measured
-    ]
-    if told:
-        yield "## Metrics"
-        yield ""
-        yield from told
+    )
+    return section("Metrics", told)
 
 
 def _unneeded_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
     """Yield a line on the tools that were called in vain, of each group of runs that has any."""
-    told = [
+    told = (
         f"- {escaped(name)}: {escaped(' '.join(unneeded_words(one)))}"
         for name, one in summaries.items()
         if one.unneeded.affected
-    ]
-    if told:
-        yield "## Unneeded calls"
-        yield ""
-        yield from told
-
-
-def _fact_lines(facts: Mapping[str, str]) -> Iterator[str]:
-    said = [f"{escaped(name)} {escaped(value)}" for name, value in facts.items() if value]
-    if said:
-        yield ", ".join(said)
+    )
+    return section("Unneeded calls", told)
 
 
 def _task(record: RunRecord, *, by: bool = False) -> str:

@@ -242,10 +242,10 @@ ELLIPSIS = "..."
 LABEL_WIDTH = 9
 
 
-def heading(text: str, width: int = WIDTH) -> str:
+def heading(text: str) -> str:
     """Return a title between lines of `=`."""
-    text = f" {cut(text, width - 6)} "
-    rest = width - columns(text)
+    text = f" {cut(text, WIDTH - 6)} "
+    rest = WIDTH - columns(text)
     return f"{'=' * ((rest + 1) // 2)}{text}{'=' * (rest // 2)}"
 
 

@@ -7,11 +7,11 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile, zip_longest
-from typing import Protocol
+from typing import TypeAlias
 
 from pytest_sopbench._core.contract import RuleResult
 from pytest_sopbench._core.hiding import ready_to_cut
-from pytest_sopbench._core.metrics.counts import RuleTally
+from pytest_sopbench._core.model.trace import ToolCall
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.trajectory.calls import (
     ArgumentDifference,
@@ -30,6 +30,7 @@ from pytest_sopbench._core.trajectory.match import (
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._reports.text import (
     LABEL_WIDTH,
+    ShownCall,
     changed_by,
     columns,
     counted,
@@ -97,17 +98,14 @@ DIFFERENCES = 2
 """Arguments that differ which are shown one by one."""
 
 
-class SeenCall(Protocol):
-    """A tool call as a trace or a saved session holds it."""
+SeenCall: TypeAlias = ToolCall | CallRecord | ShownCall
+"""A tool call as a trace, a saved session or a page holds it."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def arguments(self) -> JsonValue: ...
-    @property
-    def result(self) -> JsonValue: ...
-    @property
-    def error(self) -> str | None: ...
+
+def matched(calls: Iterable[SeenCall], expected: Sequence[ExpectedCall]) -> TrajectoryMatch:
+    """Hold calls that were made against those that are expected."""
+    made = (Call(name=one.name, arguments=one.arguments, overlaps=one.overlaps) for one in calls)
+    return match_trajectory(Trajectory(calls=tuple(made)), expected)
 
 
 def departure_lines(
@@ -143,21 +141,6 @@ def rule_lines(results: Sequence[RuleResult], width: int = 80) -> list[str]:
     ]
 
 
-def rule_summary_lines(tallies: Sequence[RuleTally], width: int = 80) -> list[str]:
-    """One line per rule with its clause and counts; rules that no task exercised come last."""
-    lines = [
-        _cut(f"{_rule_name(one)} {one.held} of {one.exercised}", width)
-        for one in tallies
-        if one.exercised
-    ]
-    idle = [one.id for one in tallies if not one.exercised]
-    if idle:
-        lines += textwrap.wrap(
-            f"not exercised by any task: {', '.join(idle)}", width, subsequent_indent="  "
-        )
-    return lines
-
-
 def call_text(name: str, arguments: JsonValue) -> str:
     """Write a call as one would in code: `open_case(claim_id="C 1")`; a bare name without any."""
     if arguments is None:
@@ -172,7 +155,7 @@ def _title(match: TrajectoryMatch) -> str:
     return f"match {match.match}, arguments {match.arguments}"
 
 
-def _rule_name(rule: RuleResult | RuleTally) -> str:
+def _rule_name(rule: RuleResult) -> str:
     clause = f"clause {rule.clause}, " if rule.clause else ""
     return f"{rule.id} ({clause}{rule.severity})"
 
@@ -231,12 +214,8 @@ def _explanation(
         yield _cut(f"before it, step {departure.step - 1}, {before.name}: {what}", width)
     yield _cut(_counts(match), width)
     if match.overlapping:
-        what = "; ".join(_range_text(steps) for steps in match.overlapping)
+        what = "; ".join(f"{steps[0]} to {steps[-1]}" for steps in match.overlapping)
         yield _cut(f"overlapping steps, taken in any order: {what}", width)
-
-
-def _range_text(steps: Sequence[int]) -> str:
-    return f"{steps[0]} to {steps[-1]}"
 
 
 def _difference_text(difference: ArgumentDifference) -> str:
@@ -335,11 +314,7 @@ def differences_of(calls: Sequence[CallRecord], expected: Sequence[ExpectedCall]
     """Return what differs in the arguments of calls that were expected with others."""
     if not expected:
         return {}
-    made = tuple(
-        Call(name=one.name, arguments=one.arguments, overlaps=one.overlaps) for one in calls
-    )
-    found = match_trajectory(Trajectory(calls=made), expected)
-    return {one.step: one.differences for one in found.unlike}
+    return {one.step: one.differences for one in matched(calls, expected).unlike}
 
 
 def difference_text(difference: ArgumentDifference) -> str:

@@ -14,8 +14,8 @@ from pytest_sopbench._core.answers.values import FORMS
 from pytest_sopbench._core.metrics.counts import wrong_of
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.record import DocumentRecord, RunRecord
-from pytest_sopbench._core.trajectory.calls import Call, ExpectedCall, Trajectory
-from pytest_sopbench._core.trajectory.match import TrajectoryMatch, match_trajectory
+from pytest_sopbench._core.trajectory.calls import ExpectedCall
+from pytest_sopbench._core.trajectory.match import TrajectoryMatch
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import read_number
 from pytest_sopbench._core.verdict import COMPLETED
@@ -25,6 +25,7 @@ from pytest_sopbench._reports.trajectory import (
     call_text,
     departure_row,
     difference_text,
+    matched,
 )
 
 from .text import LABEL_WIDTH, ShownCall, columns, one_line, padded, seconds, shown, shown_calls
@@ -164,7 +165,7 @@ def beside_lines(
         for place, wanted in enumerate(expected, start=1):
             yield from page.text("", f"{place} {_wanted_text(wanted)}")
         return
-    found = _match(calls, expected)
+    found = matched(calls, expected)
     if found.departure is None:
         yield from page.text("expected", "exactly these calls")
         return
@@ -175,13 +176,8 @@ def beside_lines(
 
 def departure_of(calls: Sequence[ShownCall], expected: Sequence[ExpectedCall]) -> str:
     """Return where calls depart from the expected ones, in the words of a record."""
-    found = _match(calls, expected).departure
+    found = matched(calls, expected).departure
     return f"step {found.step}: {found.why}" if found else ""
-
-
-def _match(calls: Sequence[ShownCall], expected: Sequence[ExpectedCall]) -> TrajectoryMatch:
-    made = (Call(name=one.name, arguments=one.arguments, overlaps=one.overlaps) for one in calls)
-    return match_trajectory(Trajectory(calls=tuple(made)), expected)
 
 
 def _table(

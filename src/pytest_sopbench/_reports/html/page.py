@@ -15,7 +15,6 @@ from pytest_sopbench._reports.html.runs import (
     GAINED,
     LOST,
     NOTHING_KNOWN,
-    Details,
     Rows,
     baseline_runs,
     details_of,
@@ -23,6 +22,7 @@ from pytest_sopbench._reports.html.runs import (
     json_text,
 )
 from pytest_sopbench._reports.html.timeline import shortened
+from pytest_sopbench._reports.terminal.gate import page_verdict
 from pytest_sopbench._reports.text import counted, report_lines
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def html_page(page: SessionPage) -> str:
     facts = [page.sources.facts(one) if page.sources else NOTHING_KNOWN for one in page.records]
     # Whoever makes a table names its labels, so that they stand among the words of the rows.
     confusions, rules = parts.confusion_tables(page, rows), parts.rule_rows(page, rows)
-    runs, details = _embedded(page, rows, facts)
+    runs, details, left_out = _embedded(page, rows, facts)
     script, style = script_text(), (ROOM / "style" / "page.css").read_text("utf-8")
     masked = page.sources.masked if page.sources else str
     plain, unlisted = parts.list_lines(page, rows)
@@ -85,7 +85,7 @@ def html_page(page: SessionPage) -> str:
         page=page,
         policy=POLICY.format(script=_digest(script), style=_digest(style)),
         overview=parts,
-        comparison=parts,
+        verdict=page_verdict(page),
         single=None if page.leaderboard else parts.pooled_of(page),
         pooled=page.comparison.pooled if page.comparison else None,
         groups=parts.domain_rows(page.summaries),
@@ -98,13 +98,13 @@ def html_page(page: SessionPage) -> str:
         histograms=parts.histograms(page),
         plain=plain,
         unlisted=unlisted,
-        left_out=details.left_out,
+        left_out=left_out,
         counted=counted,
         heads=parts.heads_of,
         script=_markup(script),
         style=_markup(style),
         runs_json=_markup(runs),
-        details_json=_markup(details.text),
+        details_json=_markup(details),
     )
 
 
@@ -114,21 +114,24 @@ def script_text() -> str:
     return f'(() => {{\n"use strict";\n{"".join(files)}}})();\n'
 
 
-def _embedded(page: SessionPage, rows: Rows, facts: Sequence[TaskFacts]) -> tuple[str, Details]:
-    """Return what the script reads: the runs as JSON, and the details of each."""
+def _embedded(page: SessionPage, rows: Rows, facts: Sequence[TaskFacts]) -> tuple[str, str, int]:
+    """Return what the script reads, as JSON: the runs, and the details of as many as find room.
+
+    The number is that of the others.
+    """
     records = page.records
     changed = {LOST, GAINED}
     first = frozenset(at for at, one in enumerate(records) if rows.change(one) in changed)
     by_agent = bool(page.comparison and page.comparison.has_agents)
     was = page.sources.baseline() if page.sources and page.comparison else ()
     before = baseline_runs(records, was, by_agent=by_agent)
-    details = details_of(records, facts, page.sources, before, first)
+    details, left_out = details_of(records, facts, page.sources, before, first)
     runs = [rows.row(one, known) for one, known in zip(records, facts, strict=True)]
     name = page.comparison.pooled.name if page.comparison else ""
     domains = dict.fromkeys(one.domain for one in records)
     sops = {rows.masked(one): _sop(page, one) for one in domains}
     data = {**rows.words(), "baseline": rows.masked(name), "runs": runs, "sops": sops}
-    return json_text(data), details
+    return json_text(data), details, left_out
 
 
 def _sop(page: SessionPage, domain: str) -> str:

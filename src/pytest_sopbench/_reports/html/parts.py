@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, log10
 from typing import Final
+from urllib.parse import quote
 
 from pytest_sopbench._core.comparing import Leaderboard
 from pytest_sopbench._core.comparison import (
@@ -20,7 +21,7 @@ from pytest_sopbench._core.contract import Severity
 from pytest_sopbench._core.fields.comparison import NOT_A_NUMBER, number_kind, off_by
 from pytest_sopbench._core.gates.conditions import GateState
 from pytest_sopbench._core.gates.decide import SessionPage
-from pytest_sopbench._core.metrics.counts import Confusion
+from pytest_sopbench._core.metrics.counts import Confusion, RuleTally
 from pytest_sopbench._core.metrics.metric import METRICS, Metric, run_metrics
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
@@ -29,16 +30,17 @@ from pytest_sopbench._core.model.task import domain_of
 from pytest_sopbench._core.model.trace import Mismatch
 from pytest_sopbench._core.values.text import as_words
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.html.runs import Rows, agent_labels, fragment, run_name
+from pytest_sopbench._reports.html.runs import Rows, agent_labels, run_name
 from pytest_sopbench._reports.terminal.comparison import (
     change_text,
     difference_text,
     leaderboard_cells,
+    mean_of,
     p_value,
     setup_text,
     sop_text,
 )
-from pytest_sopbench._reports.terminal.gate import page_verdict, ungated_failures
+from pytest_sopbench._reports.terminal.gate import ungated_failures
 from pytest_sopbench._reports.terminal.summary import trials_per_task
 from pytest_sopbench._reports.text import (
     NOT_AVAILABLE,
@@ -84,30 +86,6 @@ class Rate:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """A column of a histogram: its place and height in per cent, and what it counts."""
-
-    x: float
-    width: float
-    height: float
-    words: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Histogram:
-    """How often values of which size occurred; `marks` are named values with their places."""
-
-    title: str
-    bars: Sequence[Bar]
-    first: str
-    last: str
-    marks: Sequence[tuple[str, str, float]]
-    known: int
-    runs: int
-    note: str = ""
-
-
 def rate_of(name: str, label: str, value: float | None, bounds: tuple[float, float] | None) -> Rate:
     low, high = bounds or (None, None)
     return Rate(
@@ -123,8 +101,11 @@ def rate_of(name: str, label: str, value: float | None, bounds: tuple[float, flo
 
 def histogram(
     title: str, values: Sequence[float], runs: int, words: Callable[[float], str]
-) -> Histogram | None:
+) -> Mapping[str, object] | None:
     """Count values in columns; `None` if there are too few to show anything.
+
+    A bar is its place, width and height in per cent, and what it counts. `marks` are named values
+    with their places.
 
     Columns are equally wide. If a few values are far above the others, each column is wider
     than the one before by a factor instead, which the chart says.
@@ -148,25 +129,25 @@ def histogram(
         return float(10**between) if is_wide else between
 
     bars = [
-        Bar(
-            x=round(place * 100 / BINS, 2),
-            width=round(100 / BINS, 2),
-            height=max(round(count / max(counts) * 100, 1), 2),
-            words=f"{words(edge(place))} to {words(edge(place + 1))}: {count}",
+        (
+            round(place * 100 / BINS, 2),
+            round(100 / BINS, 2),
+            max(round(count / max(counts) * 100, 1), 2),
+            f"{words(edge(place))} to {words(edge(place + 1))}: {count}",
         )
         for place, count in enumerate(counts)
         if count
     ]
-    return Histogram(
-        title=title,
-        bars=bars,
-        first=words(known[0]),
-        last=words(known[-1]),
-        marks=(("median", words(middle), at(middle)), ("p95", words(p95), at(p95))),
-        known=len(known),
-        runs=runs,
-        note="columns grow by a factor" if is_wide else "",
-    )
+    return {
+        "title": title,
+        "bars": bars,
+        "first": words(known[0]),
+        "last": words(known[-1]),
+        "marks": (("median", words(middle), at(middle)), ("p95", words(p95), at(p95))),
+        "known": len(known),
+        "runs": runs,
+        "note": "columns grow by a factor" if is_wide else "",
+    }
 
 
 def share(part: float, whole: float) -> float:
@@ -189,28 +170,40 @@ HOLDS, FAILS, OPEN = "holds", "fails", "open"
 """What a verdict comes to; the page shows each by a sign, a word and a colour."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """A comparison in words; `title` names the domain or agent, if there are several."""
+def verdicts_since(compared: SessionComparison | None) -> Iterator[tuple[str, GroupComparison]]:
+    """Yield one comparison, or with several agents one for each: two have no common verdict.
 
-    title: str
-    state: str
-    tier: str
-    words: str
-    lost: int
-    gained: int
-    p: str
-
-
-def compared_lines(compared: SessionComparison | None) -> Sequence[Compared]:
-    """Return one line, or with several agents one for each, since two have no common verdict."""
+    Beside it stands the domain or agent, if there are several.
+    """
     if compared is None:
-        return ()
-    if compared.has_agents:
-        return [_compared(title, one) for title, one in compared.groups.items()]
-    several = len(compared.groups) > 1
-    groups = [_compared(title, one) for title, one in compared.groups.items()] if several else []
-    return [_compared("", compared.pooled), *groups]
+        return
+    if not compared.has_agents:
+        yield "", compared.pooled
+    if compared.has_agents or len(compared.groups) > 1:
+        yield from compared.groups.items()
+
+
+def state_since(one: GroupComparison) -> str:
+    """Return what the verdict of a comparison comes to."""
+    states = {ComparisonResult.REGRESSION: FAILS, ComparisonResult.IMPROVEMENT: HOLDS}
+    return states.get(one.tier, OPEN)
+
+
+def words_since(one: GroupComparison) -> str:
+    """Say how many tasks changed, or why they cannot be compared."""
+    if one.tier is ComparisonResult.NOT_COMPARABLE:
+        return one.why
+    if not one.paired:
+        return "no task can be compared"
+    is_short = one.tier is ComparisonResult.NOT_ENOUGH
+    needed = f"; p < 0.05 takes at least {one.needed}" if is_short else ""
+    return f"{one.discordant} of {counted(one.paired, 'paired task')} changed{needed}"
+
+
+def p_since(one: GroupComparison) -> str:
+    """Return how likely so many changes are by chance; nothing if tasks were not compared."""
+    told = one.tier is not ComparisonResult.NOT_COMPARABLE and one.paired
+    return p_value(one.test.p) if told else ""
 
 
 def setups_of(compared: SessionComparison | None) -> Sequence[str]:
@@ -240,52 +233,13 @@ def aside_lines(compared: SessionComparison | None) -> Iterator[str]:
         yield f"nothing to rely on: {pooled.doubt}"
 
 
-def _compared(title: str, one: GroupComparison) -> Compared:
-    state = {ComparisonResult.REGRESSION: FAILS, ComparisonResult.IMPROVEMENT: HOLDS}.get(
-        one.tier, OPEN
-    )
-    if one.tier is ComparisonResult.NOT_COMPARABLE:
-        words = one.why
-    elif not one.paired:
-        words = "no task can be compared"
-    else:
-        needed = (
-            f"; p < 0.05 takes at least {one.needed}"
-            if one.tier is ComparisonResult.NOT_ENOUGH
-            else ""
-        )
-        words = f"{one.discordant} of {counted(one.paired, 'paired task')} changed{needed}"
-    told = one.tier is not ComparisonResult.NOT_COMPARABLE and one.paired
-    return Compared(
-        title=title,
-        state=state,
-        tier=one.tier.value,
-        words=words,
-        lost=len(one.lost),
-        gained=len(one.gained),
-        p=p_value(one.test.p) if told else "",
-    )
-
-
 # The first screen: the verdict, the rates, and what a run took.
 
-_SIGNS: Final = {
+SIGNS: Final = {
     GateState.HOLDS: HOLDS,
     GateState.FAILS: FAILS,
     GateState.INCONCLUSIVE: OPEN,
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateLine:
-    """One gate as a row: what came of it, what it asks, what it found."""
-
-    state: str
-    word: str
-    where: str
-    asked: str
-    got: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,16 +252,6 @@ class Fact:
     was: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """How many runs ended so."""
-
-    outcome: str
-    count: int
-    share: float
-    x: float
-
-
 def state_of(page: SessionPage) -> str:
     """Return what the verdict comes to."""
     states = {one.state for one in page.gates}
@@ -318,24 +262,6 @@ def state_of(page: SessionPage) -> str:
     if page.not_evaluated or GateState.INCONCLUSIVE in states or not states:
         return OPEN
     return HOLDS
-
-
-def verdict_of(page: SessionPage) -> str:
-    return page_verdict(page)
-
-
-def gate_lines(page: SessionPage) -> Sequence[GateLine]:
-    return [
-        GateLine(
-            state=_SIGNS[one.state],
-            word=one.state.value,
-            where=one.where,
-            asked=one.asked,
-            got=one.found.removeprefix(one.state.value).strip(),
-            why=one.why,
-        )
-        for one in page.gates
-    ]
 
 
 def remark_lines(page: SessionPage) -> Iterator[str]:
@@ -395,9 +321,9 @@ def facts_of(summary: Summary, compared: GroupComparison | None = None) -> Seque
         ),
         Fact(
             name="cost of a run",
-            value=money(_mean(summary, "cost_usd")),
+            value=money(mean_of(summary, "cost_usd")),
             more=f"{total}; {each} per correct run" if total else "",
-            was=_was(was, lambda one: money(_mean(one, "cost_usd"))),
+            was=_was(was, lambda one: money(mean_of(one, "cost_usd"))),
         ),
         Fact(
             name="tool calls of a run",
@@ -456,26 +382,24 @@ def _value(metric: Metric, summary: Summary) -> str:
     return value_text(metric.name, metric.rate(summary))
 
 
-def endings_of(page: SessionPage) -> Sequence[Ending]:
-    """Return how many runs ended in which outcome, in the order of the glossary."""
+def endings_of(page: SessionPage) -> Iterator[tuple[str, int, float, float]]:
+    """Yield how many runs ended in which outcome, in the order of the glossary.
+
+    Behind that stand the width of its part of a line, and where the part begins.
+    """
     counts = Counter(one.outcome for one in page.records)
-    endings: list[Ending] = []
+    begin = 0.0
     for outcome in Outcome:
         if counts[outcome]:
-            x = round(sum(one.share for one in endings), 2)
             width = share(counts[outcome], len(page.records))
-            endings.append(Ending(outcome=outcome.value, count=counts[outcome], share=width, x=x))
-    return endings
+            yield outcome.value, counts[outcome], width, round(begin, 2)
+            begin += width
 
 
 def pooled_of(page: SessionPage) -> Summary:
     """Return what all runs of a session with one agent came to."""
     values = [*page.summaries.values()]
     return values[0] if len(values) == 1 else total_of(page.summaries).pooled
-
-
-def run_facts(facts: Mapping[str, str]) -> Sequence[tuple[str, str]]:
-    return [(name, value) for name, value in facts.items() if value]
 
 
 def _with_before(rate: Rate, compared: GroupComparison | None) -> Rate:
@@ -496,13 +420,8 @@ def _was(before: Summary | None, words: Callable[[Summary], str]) -> str:
     return "" if text == NOT_AVAILABLE else text
 
 
-def _mean(summary: Summary, name: str) -> float | None:
-    found = summary.usage.get(name)
-    return found.mean if found else None
-
-
 def _tokens(summary: Summary) -> str:
-    sent, written = _mean(summary, "input_tokens"), _mean(summary, "output_tokens")
+    sent, written = mean_of(summary, "input_tokens"), mean_of(summary, "output_tokens")
     return amount(None if sent is None or written is None else sent + written)
 
 
@@ -510,7 +429,7 @@ def _token_parts(summary: Summary) -> str:
     if _tokens(summary) == NOT_AVAILABLE:
         return ""
     parts = {"in": "input_tokens", "cached": "cached_tokens", "out": "output_tokens"}
-    known = {word: _mean(summary, name) for word, name in parts.items()}
+    known = {word: mean_of(summary, name) for word, name in parts.items()}
     return ", ".join(f"{word} {amount(one)}" for word, one in known.items() if one is not None)
 
 
@@ -524,27 +443,18 @@ def _calls(summary: Summary) -> str:
 # How often each output field is right, for the page.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldRow:
-    """An output field: of how many runs it is right."""
-
-    name: str
-    rate: Rate
-    right: str
-
-
-def field_rows(summaries: Mapping[str, Summary]) -> Sequence[FieldRow]:
-    """Return a row for each field of each domain that has several."""
+def field_rows(summaries: Mapping[str, Summary]) -> Sequence[tuple[str, Rate, str]]:
+    """Return for each field of each domain that has several of how many runs it is right."""
     return [
-        FieldRow(
-            name=f"{domain}: {name}" if len(summaries) > 1 else name,
-            rate=rate_of(
+        (
+            f"{domain}: {name}" if len(summaries) > 1 else name,
+            rate_of(
                 name,
                 name,
                 summary.rate(one.right, one.runs),
                 summary.interval(one.right, one.runs),
             ),
-            right=f"{one.right} of {one.runs}",
+            f"{one.right} of {one.runs}",
         )
         for domain, summary in summaries.items()
         if len(summary.by_field) > 1
@@ -564,78 +474,8 @@ LABELS: Final = 12
 """Labels on a side of a confusion table."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupRow:
-    """A domain, or an agent, with its numbers by column."""
-
-    name: str
-    rate: Rate
-    cells: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Board:
-    """The leaderboard, and which of its differences are more than chance."""
-
-    rows: Sequence[GroupRow]
-    pairs: str
-    has_stars: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleRow:
-    """A rule that was broken: in how many of the runs that came to it."""
-
-    place: int
-    domain: str
-    id: str
-    clause: str
-    severity: str
-    broken: int
-    exercised: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """How many runs gave a label when another, or the same, was expected."""
-
-    count: int
-    expected: int
-    actual: int
-    right: bool
-    level: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfusionTable:
-    """Expected labels as rows, given ones as columns; `title` names what they are labels of."""
-
-    place: int
-    title: str
-    agent: str
-    heads: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[Cell]]]
-    left_out: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberLine:
-    """A field of numbers: how many are off, and by how much."""
-
-    title: str
-    field: str
-    words: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListLine:
-    """A run in the plain list."""
-
-    name: str
-    id: str
-    outcome: str
-    why: str
-    change: str
+GroupRow = tuple[str, Rate, Mapping[str, str]]
+"""A domain, or an agent, with its rate and its numbers by column."""
 
 
 def domain_rows(summaries: Mapping[str, Summary]) -> Sequence[GroupRow]:
@@ -646,46 +486,39 @@ def domain_rows(summaries: Mapping[str, Summary]) -> Sequence[GroupRow]:
     return [_domain_row(title, one) for title, one in summaries.items()]
 
 
-def board_of(board: Leaderboard | None) -> Board | None:
+def board_of(board: Leaderboard | None) -> Mapping[str, object] | None:
+    """Return the leaderboard, and which of its differences are more than chance."""
     if board is None:
         return None
     rows = [
-        GroupRow(
-            name=one.label,
-            rate=rates(one.summary)[0],
-            cells=_board_cells(one.summary),
-        )
-        for one in board.standings
+        (one.label, rates(one.summary)[0], _board_cells(one.summary)) for one in board.standings
     ]
-    stars = any("*" in cell for row in rows for cell in row.cells.values())
-    return Board(rows=rows, pairs=difference_text(board), has_stars=stars)
+    stars = any("*" in cell for *_, cells in rows for cell in cells.values())
+    return {"rows": rows, "pairs": difference_text(board), "has_stars": stars}
 
 
 def heads_of(rows: Sequence[GroupRow]) -> Sequence[str]:
     """Return the columns of all rows; one of them may have some that another lacks."""
-    return [*dict.fromkeys(name for row in rows for name in row.cells)]
+    return [*dict.fromkeys(name for *_, cells in rows for name in cells)]
 
 
-def rule_rows(page: SessionPage, rows: Rows) -> Sequence[RuleRow]:
-    """Return the broken rules: those that must hold first, then by how many runs broke them."""
+def rule_rows(page: SessionPage, rows: Rows) -> Sequence[tuple[str, RuleTally]]:
+    """Return the broken rules: those that must hold first, then by how many runs broke them.
+
+    Before each stands its domain, if there are several.
+    """
     found = [
-        RuleRow(
-            place=rows.rule(one.id),
-            domain=title if len(page.summaries) > 1 else "",
-            id=one.id,
-            clause=one.clause,
-            severity=one.severity.value,
-            broken=one.broken,
-            exercised=one.exercised,
-        )
+        (title if len(page.summaries) > 1 else "", one)
         for title, summary in page.summaries.items()
         for one in summary.rules
         if one.broken
     ]
-    return sorted(found, key=lambda one: (one.severity != Severity.MUST, -one.broken))
+    for _, one in found:
+        rows.rule(one.id)
+    return sorted(found, key=lambda row: (row[1].severity is not Severity.MUST, -row[1].broken))
 
 
-def confusion_tables(page: SessionPage, rows: Rows) -> Sequence[ConfusionTable]:
+def confusion_tables(page: SessionPage, rows: Rows) -> Sequence[Mapping[str, object]]:
     """Return a table for each field of few labels; see `number_lines` for numbers."""
     labels = agent_labels(page)
     return [
@@ -696,7 +529,7 @@ def confusion_tables(page: SessionPage, rows: Rows) -> Sequence[ConfusionTable]:
     ]
 
 
-def number_lines(page: SessionPage, rows: Rows) -> Sequence[NumberLine]:
+def number_lines(page: SessionPage, rows: Rows) -> Sequence[tuple[str, str, str]]:
     """Return how far each field of numbers is off, by domain and agent; of all right, nothing."""
     labels = agent_labels(page)
     groups: dict[tuple[str, str, str], list[Mismatch]] = {}
@@ -707,19 +540,19 @@ def number_lines(page: SessionPage, rows: Rows) -> Sequence[NumberLine]:
                 groups.setdefault((one.domain, agent, mismatch.field), []).append(mismatch)
     several = len({domain_of(title) for title in page.summaries}) > 1
     return [
-        NumberLine(
-            title=": ".join(filter(None, (domain if several else "", agent, field))),
-            field=field,
-            words=_off_words(found),
+        (
+            ": ".join(filter(None, (domain if several else "", agent, field))),
+            field,
+            _off_words(found),
         )
         for (domain, agent, field), found in groups.items()
     ]
 
 
-def histograms(page: SessionPage) -> Sequence[Histogram]:
+def histograms(page: SessionPage) -> Sequence[Mapping[str, object]]:
     """Return the distributions of time and cost, agent by agent."""
     labels = agent_labels(page) or {"": ""}
-    found: list[Histogram | None] = []
+    found: list[Mapping[str, object] | None] = []
     for agent, label in labels.items():
         runs = [one for one in page.records if not label or one.agent == agent]
         by = f", {label}" if label else ""
@@ -731,7 +564,7 @@ def histograms(page: SessionPage) -> Sequence[Histogram]:
     return [one for one in found if one is not None]
 
 
-def list_lines(page: SessionPage, rows: Rows) -> tuple[Sequence[ListLine], int]:
+def list_lines(page: SessionPage, rows: Rows) -> tuple[Sequence[Mapping[str, str]], int]:
     """Return the runs of the plain list, and how many it leaves out."""
     labels = agent_labels(page)
     records = page.records
@@ -739,13 +572,14 @@ def list_lines(page: SessionPage, rows: Rows) -> tuple[Sequence[ListLine], int]:
         # Nobody reads so many; what went wrong is what is looked for.
         records = sorted(records, key=lambda one: one.outcome is Outcome.CORRECT)[:LISTED]
     lines = [
-        ListLine(
-            name=(name := rows.masked(run_name(one, labels))),
-            id=fragment(name),
-            outcome=one.outcome.value,
-            why=rows.why(one),
-            change=rows.change(one),
-        )
+        {
+            "name": (name := rows.masked(run_name(one, labels))),
+            # As it stands behind the `#` of a link.
+            "id": quote(name.encode("utf-8", "surrogatepass"), safe="/@+"),
+            "outcome": one.outcome.value,
+            "why": rows.why(one),
+            "change": rows.change(one),
+        }
         for one in records
     ]
     return lines, len(page.records) - len(lines)
@@ -755,11 +589,8 @@ def _domain_row(title: str, summary: Summary) -> GroupRow:
     # A bootstrap over the tasks, which gives all intervals of trials at once.
     bounds = summary.trial_bounds if summary.trials_by else None
     tsr = bounds.tsr if bounds else summary.interval(summary.correct, summary.runs)
-    return GroupRow(
-        name=title,
-        rate=rate_of("tsr", "TSR", summary.tsr, tsr),
-        cells=_domain_cells(summary, bounds),
-    )
+    rate = rate_of("tsr", "TSR", summary.tsr, tsr)
+    return title, rate, _domain_cells(summary, bounds)
 
 
 def _domain_cells(summary: Summary, bounds: TrialBounds | None) -> Mapping[str, str]:
@@ -778,17 +609,19 @@ def _domain_cells(summary: Summary, bounds: TrialBounds | None) -> Mapping[str, 
     return {name: or_dash(text) for name, text in cells.items()}
 
 
+_SHARES: Final = frozenset({"ECR", "C-TSR", "contract"})
+
+
 def _board_cells(summary: Summary) -> Mapping[str, str]:
     known = leaderboard_cells(summary)
     cells = {name: text for name, text in known.items() if name not in {"TSR", "95 %"}}
     return {
         "correct": of_runs(summary.correct, summary),
-        **{name: or_dash(f"{text}{_unit(name, text)}") for name, text in cells.items()},
+        **{
+            name: or_dash(f"{text}{' %' if name in _SHARES and text[:1].isdigit() else ''}")
+            for name, text in cells.items()
+        },
     }
-
-
-def _unit(name: str, text: str) -> str:
-    return " %" if name in {"ECR", "C-TSR", "contract"} and text[:1].isdigit() else ""
 
 
 def _off_words(found: Sequence[Mismatch]) -> str:
@@ -808,36 +641,29 @@ def _off_words(found: Sequence[Mismatch]) -> str:
 
 def _confusion(
     title: str, table: Confusion, rows: Rows, labels: Mapping[str, str], *, several: bool
-) -> ConfusionTable:
+) -> Mapping[str, object]:
+    """Expected labels as rows, given ones as columns; a cell counts how often both came."""
     expected = table.expected[:LABELS]
     given = [*expected, *table.unexpected][:LABELS]
     most = max(table.pairs.values())
     shown = {(one, other) for one in expected for other in given}
-    return ConfusionTable(
-        place=rows.table(domain_of(title), table.field),
-        title=f"{title}: {table.field}" if several else table.field,
-        agent=labels.get(title.removeprefix(domain_of(title)).strip()[1:-1], ""),
-        heads=given,
-        rows=[
-            (
-                one,
-                [
-                    Cell(
-                        count=table.pairs.get((one, other), 0),
-                        expected=rows.label(one),
-                        actual=rows.label(other),
-                        right=one == other,
-                        level=_level(table.pairs.get((one, other), 0), most),
-                    )
-                    for other in given
-                ],
-            )
-            for one in expected
-        ],
-        left_out=sum(number for pair, number in table.pairs.items() if pair not in shown),
-    )
 
+    def cell(one: str, other: str) -> Mapping[str, object]:
+        count = table.pairs.get((one, other), 0)
+        return {
+            "count": count,
+            "expected": rows.label(one),
+            "actual": rows.label(other),
+            "right": one == other,
+            # How dark it is, from 0 to 4.
+            "level": 1 + min(int(count / most * 4), 3) if count else 0,
+        }
 
-def _level(count: int, most: int) -> int:
-    """Return how dark a cell is, from 0 to 4."""
-    return 0 if not count else 1 + min(int(count / most * 4), 3)
+    return {
+        "place": rows.table(domain_of(title), table.field),
+        "title": f"{title}: {table.field}" if several else table.field,
+        "agent": labels.get(title.removeprefix(domain_of(title)).strip()[1:-1], ""),
+        "heads": given,
+        "rows": [(one, [cell(one, other) for other in given]) for one in expected],
+        "left_out": sum(number for pair, number in table.pairs.items() if pair not in shown),
+    }

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, cast
-from urllib.parse import quote
 
 from pytest_sopbench._core.answers.values import FORMS
 from pytest_sopbench._core.fields.comparison import number_kind
@@ -43,11 +41,6 @@ def run_name(record: RunRecord, labels: Mapping[str, str]) -> str:
     return f"{record.domain}/{record.task}{trial}{agent}"
 
 
-def fragment(name: str) -> str:
-    """Return a name as it stands behind the `#` of a link."""
-    return quote(name.encode("utf-8", "surrogatepass"), safe="/@+")
-
-
 # The table of runs as data: short rows whose words stand in lists beside them.
 
 REASON: Final = 160
@@ -56,21 +49,16 @@ REASON: Final = 160
 LOST, GAINED, ASIDE = "lost", "gained", "not compared"
 
 
-class Words:
-    """A list of words that rows name by their places."""
+Words = dict[str, int]
+"""Words with their places in a list, by which rows name them."""
 
-    def __init__(self, words: Sequence[str] = ()) -> None:
-        self._places = {word: place for place, word in enumerate(words)}
 
-    @property
-    def all(self) -> list[str]:
-        return [*self._places]
+def place_of(words: Words, word: str) -> int:
+    return words.setdefault(word, len(words))
 
-    def has(self, word: str) -> bool:
-        return word in self._places
 
-    def place(self, word: str) -> int:
-        return self._places.setdefault(word, len(self._places))
+def _in_order(words: Iterable[str]) -> Words:
+    return {word: place for place, word in enumerate(words)}
 
 
 class Rows:
@@ -82,27 +70,29 @@ class Rows:
         self.masked = page.sources.masked if page.sources else str
         self._changes = changes_of(page)
         self._by_agent = bool(page.comparison and page.comparison.has_agents)
-        self._words = {name: Words() for name in ("domains", "fields", "rules", "tags", "labels")}
-        self._agents = Words([self.masked(one) for one in self._labels.values()])
-        self._outcomes = Words([one.value for one in Outcome])
+        self._words: dict[str, Words] = {
+            name: {} for name in ("domains", "fields", "rules", "tags", "labels")
+        }
+        self._agents = _in_order(self.masked(one) for one in self._labels.values())
+        self._outcomes = _in_order(one.value for one in Outcome)
         self._any_label = FieldLabels()
         self.numbers = number_fields(page)
         self.confused = confused_fields(page, self.numbers)
-        self._tables = Words([f"{domain}\0{field}" for domain, field in self.confused])
+        self._tables = _in_order(f"{domain}\0{field}" for domain, field in self.confused)
 
     def row(self, record: RunRecord, facts: TaskFacts) -> list[object]:
         words = self._words
         return [
-            words["domains"].place(self.masked(record.domain)),
+            place_of(words["domains"], self.masked(record.domain)),
             self.masked(record.task),
             record.trial,
-            self._agents.place(self.masked(self._labels[record.agent])) if self._labels else 0,
-            self._outcomes.place(record.outcome.value),
+            place_of(self._agents, self.masked(self._labels[record.agent])) if self._labels else 0,
+            place_of(self._outcomes, record.outcome.value),
             self.why(record),
             self.change(record),
-            [words["fields"].place(one.field) for one in record.mismatches],
-            [words["rules"].place(one.id) for one in record.rules if one.broken],
-            [words["tags"].place(one) for one in facts.tags],
+            [place_of(words["fields"], one.field) for one in record.mismatches],
+            [place_of(words["rules"], one.id) for one in record.rules if one.broken],
+            [place_of(words["tags"], one) for one in facts.tags],
             _rounded(record.duration_s),
             _tokens(record.usage),
             record.usage.cost_usd,
@@ -126,21 +116,21 @@ class Rows:
     def words(self) -> dict[str, object]:
         """Return the words of all rows that were written."""
         return {
-            **{name: one.all for name, one in self._words.items()},
-            "agents": self._agents.all,
-            "outcomes": self._outcomes.all,
-            "tables": [one.replace("\0", "/") for one in self._tables.all],
+            **{name: [*one] for name, one in self._words.items()},
+            "agents": [*self._agents],
+            "outcomes": [*self._outcomes],
+            "tables": [one.replace("\0", "/") for one in self._tables],
         }
 
     def table(self, domain: str, field: str) -> int:
         """Return the place of a confusion table."""
-        return self._tables.place(f"{domain}\0{field}")
+        return place_of(self._tables, f"{domain}\0{field}")
 
     def rule(self, name: str) -> int:
-        return self._words["rules"].place(name)
+        return place_of(self._words["rules"], name)
 
     def label(self, text: str) -> int:
-        return self._words["labels"].place(text)
+        return place_of(self._words["labels"], text)
 
     def _answers(self, record: RunRecord) -> list[list[int]]:
         """Return which label was given when which was expected, as the tables count it."""
@@ -150,12 +140,16 @@ class Rows:
         found: list[list[int]] = []
         for field, expected in record.expected.items():
             name = f"{record.domain}\0{field}"
-            if not self._tables.has(name):
+            if name not in self._tables:
                 continue
             label = self._any_label.of(wrong[field].expected if field in wrong else expected)
             given = self._any_label.of(wrong[field].actual) if field in wrong else label
             found.append(
-                [self._tables.place(name), self.label(label), self.label(given[: LABEL_LIMIT + 1])]
+                [
+                    place_of(self._tables, name),
+                    self.label(label),
+                    self.label(given[: LABEL_LIMIT + 1]),
+                ]
             )
         return found
 
@@ -266,9 +260,6 @@ class Strings:
 
 # Data inside of a page: JSON that no parser of HTML can take for anything else.
 
-# Taken at import: an agent may put another into its place.
-_encode_page: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
 _SIGNS: Final = re.compile(
     "[<>&\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
@@ -280,7 +271,8 @@ def json_text(value: object) -> str:
 
     Such signs stand inside of strings alone, so each may be written as an escape.
     """
-    return _SIGNS.sub(escaped_sign, _encode_page(value))
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _SIGNS.sub(escaped_sign, text)
 
 
 def escaped_sign(found: re.Match[str]) -> str:
@@ -295,23 +287,16 @@ ROOM: Final = 4_300_000
 NOTHING_KNOWN: Final = TaskFacts()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Details:
-    """The details as JSON, by the place of the run; `left_out` counts those without room."""
-
-    text: str
-    kept: frozenset[int]
-    left_out: int
-
-
 def details_of(
     records: Sequence[RunRecord],
     facts: Sequence[TaskFacts],
     sources: PageSources | None,
     before: Mapping[int, RunRecord],
     lost: frozenset[int],
-) -> Details:
-    """Return what there is room for: lost runs first, then those that are not correct.
+) -> tuple[str, int]:
+    """Return the details as JSON, by the place of the run, and how many runs have no room.
+
+    Lost runs come first, then those that are not correct.
 
     Args:
         records: all runs.
@@ -341,7 +326,7 @@ def details_of(
     runs = ",".join(f'"{place}":{parts[place]}' for place in sorted(parts))
     again = ",".join(f'"{at}":{commands[at]}' for at in sorted(commands) if commands[at] != '""')
     text = f'{{"strings":{json_text(strings.table)},"again":{{{again}}},"runs":{{{runs}}}}}'
-    return Details(text=text, kept=frozenset(parts), left_out=len(records) - len(parts))
+    return text, len(records) - len(parts)
 
 
 def baseline_runs(

@@ -7,32 +7,25 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Final, Protocol
+from typing import Final
 
 from pytest_sopbench._core.contract import RuleResult
 from pytest_sopbench._core.gates.decide import TaskFacts
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.trajectory.calls import Call, ExpectedCall, Trajectory
-from pytest_sopbench._core.trajectory.match import TrajectoryMatch, match_trajectory
+from pytest_sopbench._core.trajectory.calls import ExpectedCall
+from pytest_sopbench._core.trajectory.match import TrajectoryMatch
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._reports.failure import must_first, rule_name
 from pytest_sopbench._reports.text import ShownCall, call_of
-from pytest_sopbench._reports.trajectory import Row, aligned_rows, departure_row
+from pytest_sopbench._reports.trajectory import (
+    Row,
+    SeenCall,
+    aligned_rows,
+    departure_row,
+    matched,
+)
 
 # Lay a run beside the expected calls and beside the run of the baseline, step by step.
-
-
-class MadeCall(Protocol):
-    """A call as an event log or a record holds it."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def arguments(self) -> JsonValue: ...
-    @property
-    def overlaps(self) -> int: ...
-    @property
-    def error(self) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,15 +59,12 @@ class TimelineRow:
     first_changed: bool = False
 
 
-def beside(made: Sequence[MadeCall], others: Sequence[ExpectedCall]) -> Aligned:
+def beside(made: Sequence[SeenCall], others: Sequence[ExpectedCall]) -> Aligned:
     """Lay a run beside calls that were expected, or that were made before."""
     if _are_equal(made, others):
         rows = [Row(place=step, step=step) for step in range(1, len(made) + 1)]
         return Aligned(rows=rows, same=frozenset(range(1, len(made) + 1)))
-    calls = tuple(
-        Call(name=one.name, arguments=one.arguments, overlaps=one.overlaps) for one in made
-    )
-    found = match_trajectory(Trajectory(calls=calls), others)
+    found = matched(made, others)
     rows = aligned_rows(found)
     same = frozenset(pair.step for pair in found.pairs)
     if found.departure is None:
@@ -83,13 +73,13 @@ def beside(made: Sequence[MadeCall], others: Sequence[ExpectedCall]) -> Aligned:
     return Aligned(rows=rows, same=same, at=at, why=_why(found))
 
 
-def alone(made: Sequence[MadeCall]) -> Aligned:
+def alone(made: Sequence[SeenCall]) -> Aligned:
     """Lay a run beside nothing."""
     rows = [Row(place=None, step=step) for step in range(1, len(made) + 1)]
     return Aligned(rows=rows, same=frozenset(range(1, len(made) + 1)))
 
 
-def as_expected(made: Sequence[MadeCall], *, named: bool) -> Sequence[ExpectedCall]:
+def as_expected(made: Sequence[SeenCall], *, named: bool) -> Sequence[ExpectedCall]:
     """Return calls of a baseline as such that are expected; `named` asks for their names alone."""
     return [
         ExpectedCall(
@@ -128,7 +118,7 @@ def timeline(wanted: Aligned, before: Aligned | None) -> Sequence[TimelineRow]:
     return [_marked(row, first, first_changed) for row in rows]
 
 
-def retried_steps(made: Sequence[MadeCall]) -> frozenset[int]:
+def retried_steps(made: Sequence[SeenCall]) -> frozenset[int]:
     """Return the steps that call a tool again whose last call failed."""
     failed: dict[str, bool] = {}
     found: set[int] = set()
@@ -139,7 +129,7 @@ def retried_steps(made: Sequence[MadeCall]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _are_equal(made: Sequence[MadeCall], others: Sequence[ExpectedCall]) -> bool:
+def _are_equal(made: Sequence[SeenCall], others: Sequence[ExpectedCall]) -> bool:
     """Tell calls that are written alike, as most are: to match them takes far longer."""
     # Texts, since 1 and True are equal and are not the same value of JSON.
     return len(made) == len(others) and all(
@@ -195,15 +185,12 @@ VALUE_LIMIT: Final = 4_000
 TALK_LIMIT: Final = 24_000
 """Characters of all messages of a run that a page shows."""
 
-# Taken at import: an agent may put another into its place.
-_encode: Final = json.JSONEncoder(ensure_ascii=False).encode
-
 
 def shortened(value: JsonValue, limit: int = VALUE_LIMIT) -> JsonValue:
     """Return a value as it is, or the start of its text if it is long."""
     if value is None or isinstance(value, bool | int | float):
         return value
-    text = value if isinstance(value, str) else _encode(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if len(text) <= limit:
         return value
     return f"{text[:limit]} [... {len(text) - limit} more characters]"
@@ -219,7 +206,7 @@ def shortened_talk(messages: Sequence[JsonValue]) -> list[JsonValue]:
     room = TALK_LIMIT
     for at, one in enumerate(messages):
         short = _message(one)
-        room -= len(short if isinstance(short, str) else _encode(short))
+        room -= len(short if isinstance(short, str) else json.dumps(short, ensure_ascii=False))
         if room < 0:
             kept.append(f"[... {len(messages) - at} more messages]")
             break
@@ -278,7 +265,7 @@ def trajectory_data(
         "base": _based(before, rows) if before else None,
         "departs": departs,
         "held": told.held if told else None,
-        "changed": bool(facts.expected_calls) and _departure(record) != wanted.why,
+        "changed": bool(facts.expected_calls) and (told.departure if told else "") != wanted.why,
     }
 
 
@@ -306,10 +293,6 @@ def _step_of(why: str) -> int | None:
     """Return the step that a reason begins with: a record has no other sign of it."""
     found = _STEP.match(why)
     return int(found[1]) if found else None
-
-
-def _departure(record: RunRecord) -> str:
-    return record.trajectory.departure if record.trajectory else ""
 
 
 def _before(made: Sequence[ShownCall], before: RunRecord | None) -> Aligned | None:

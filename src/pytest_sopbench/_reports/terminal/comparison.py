@@ -264,7 +264,7 @@ def _consumption_parts(was: Summary, now: Summary) -> Iterator[str]:
         "model calls": (_mean(was, "model_calls"), _mean(now, "model_calls")),
         "tokens in": (_mean(was, "input_tokens"), _mean(now, "input_tokens")),
         "out": (_mean(was, "output_tokens"), _mean(now, "output_tokens")),
-        "cost": (money(_told(was, "cost_usd")), money(_told(now, "cost_usd"))),
+        "cost": (money(mean_of(was, "cost_usd")), money(mean_of(now, "cost_usd"))),
     }
     for word, (before, after) in pairs.items():
         # What neither session knows is not worth a word.
@@ -319,10 +319,11 @@ def _said(parts: Iterable[str], *, gap: str) -> Iterator[str]:
 
 
 def _mean(summary: Summary, name: str) -> str:
-    return amount(_told(summary, name))
+    return amount(mean_of(summary, name))
 
 
-def _told(summary: Summary, name: str) -> float | None:
+def mean_of(summary: Summary, name: str) -> float | None:
+    """Return what a run consumed on average, as far as it is known."""
     found = summary.usage.get(name)
     return found.mean if found else None
 

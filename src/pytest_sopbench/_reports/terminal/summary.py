@@ -11,7 +11,6 @@ from pytest_sopbench._core.metrics.counts import (
     Collapse,
     Confusion,
     DocumentCounts,
-    FieldCounts,
     RuleTally,
     RunCounts,
     ToolCounts,
@@ -327,13 +326,8 @@ def field_lines(summary: Summary, *, verbosity: int = 0) -> Iterator[str]:
         yield f"{start}, {counts:<12} {bounds}".rstrip()
 
 
-def worst_first(summary: Summary) -> list[tuple[str, FieldCounts]]:
-    """Return the fields by how seldom they are right."""
-    return sorted(summary.by_field.items(), key=lambda item: item[1].rate or 0.0)
-
-
 def _worst(summary: Summary) -> Iterator[str]:
-    fields = worst_first(summary)
+    fields = sorted(summary.by_field.items(), key=lambda item: item[1].rate or 0.0)
     parts = [f"{_name(name)} {as_percent(one.rate)}" for name, one in fields[:SHOWN]]
     more = len(fields) - SHOWN
     yield from with_commas([*parts, f"and {more} more"] if more > 0 else parts)
@@ -415,7 +409,7 @@ _OTHER = "other"
 _NONE = "."
 
 
-def confusion_lines(table: Confusion, *, width: int = WIDTH) -> Iterator[str]:
+def confusion_lines(table: Confusion) -> Iterator[str]:
     """Yield one field's table: a row for each expected label, a column for each label given.
 
     Labels that nothing expected share the column `other`. Long labels are numbered.
@@ -427,12 +421,12 @@ def confusion_lines(table: Confusion, *, width: int = WIDTH) -> Iterator[str]:
     heads = [*(one_line(label.removeprefix(start)) for label in labels), *other]
     names = [one_line(label) for label in labels]
     cell = _cell(heads, table)
-    if cell > _SHORT or len(_INDENT) + _side(names) + cell * len(heads) > width:
+    if cell > _SHORT or len(_INDENT) + _side(names) + cell * len(heads) > WIDTH:
         numbers = [str(number) for number in range(1, len(labels) + 1)]
         heads = [*numbers, *other]
         names = [f"{number} {name}" for number, name in zip(numbers, names, strict=True)]
         cell = _cell(heads, table)
-    side = min(_side(names), width - len(_INDENT) - cell * len(heads))
+    side = min(_side(names), WIDTH - len(_INDENT) - cell * len(heads))
     if side < len(_CORNER):
         yield f"{_INDENT}{len(labels)} labels do not fit side by side"
         return
@@ -453,20 +447,17 @@ def _cell(heads: Sequence[str], table: Confusion) -> int:
     return max(2, *map(columns, heads), len(str(table.completed))) + 1
 
 
-def expected_lines(
-    groups: Mapping[str, RunCounts], *, width: int = WIDTH, measured: bool = True
-) -> Iterator[str]:
+def expected_lines(groups: Mapping[str, RunCounts], *, measured: bool = True) -> Iterator[str]:
     """Yield the breakdown by expected answer, the most frequent first.
 
     Args:
         groups: the runs by what was expected.
-        width: columns.
         measured: whether so few runs were unavailable that there are rates.
     """
     if not groups:
         return
     ordered = sorted(groups.items(), key=lambda item: (-item[1].runs, item[0]))
-    room = width - 36
+    room = WIDTH - 36
     side = min(room, max(len("by expected answer"), *(columns(label) + 2 for label in groups)))
     yield f"{'by expected answer':<{side}}{'runs':>8}{'completed':>11}{'correct':>9}{'TSR':>8}"
     # If nearly every task has an answer of its own, rows of one run each say nothing.
@@ -479,12 +470,12 @@ def expected_lines(
         yield f"  and {counted(len(ordered) - rows, 'more answer')}"
 
 
-def tool_lines(tools: Mapping[str, ToolCounts], *, width: int = WIDTH) -> Iterator[str]:
+def tool_lines(tools: Mapping[str, ToolCounts]) -> Iterator[str]:
     """Yield the calls of each tool, the most called first."""
     if not tools:
         return
     ordered = sorted(tools.items(), key=lambda item: (-item[1].calls, item[0]))
-    side = min(width - 36, max(len("tools"), *(len(name) + 2 for name in tools)))
+    side = min(WIDTH - 36, max(len("tools"), *(len(name) + 2 for name in tools)))
     yield f"{'tools':<{side}}{'calls':>8}{'bad':>8}{'failed':>8}{'accuracy':>11}"
     for name, one in ordered[:ROWS]:
         numbers = f"{one.calls:>8}{one.bad:>8}{one.failed:>8}{as_percent(one.accuracy):>11}"
@@ -493,15 +484,15 @@ def tool_lines(tools: Mapping[str, ToolCounts], *, width: int = WIDTH) -> Iterat
         yield f"  and {counted(len(ordered) - ROWS, 'more tool')}"
 
 
-def table_lines(summary: Summary, *, width: int = WIDTH) -> Iterator[str]:
+def table_lines(summary: Summary) -> Iterator[str]:
     """Yield every table that there is something to put into."""
     for table in summary.confusions:
-        yield from confusion_lines(table, width=width)
+        yield from confusion_lines(table)
     # Numbers and free texts hardly come twice, and a row for each would say nothing.
     groups = summary.by_class or summary.by_expected
     if len(groups) > 1:
-        yield from expected_lines(groups, width=width, measured=not summary.unmeasured)
-    yield from tool_lines(summary.tools, width=width)
+        yield from expected_lines(groups, measured=not summary.unmeasured)
+    yield from tool_lines(summary.tools)
 
 
 # What several trials of a task say, in the summary; nothing if each task has one.
@@ -530,21 +521,16 @@ def trial_lines(summary: Summary) -> Iterator[str]:
     )
 
 
-def disagreement_lines(found: Sequence[TaskTrials], *, limit: int = LIMIT) -> Iterator[str]:
-    """Yield the tasks whose trials disagree, the least reliable first; nothing without one.
-
-    Args:
-        found: the tasks of one domain or of several.
-        limit: how many are listed.
-    """
+def disagreement_lines(found: Sequence[TaskTrials]) -> Iterator[str]:
+    """Yield the tasks whose trials disagree, the least reliable first; nothing without one."""
     if not found:
         return
     ordered = sorted(found, key=lambda one: one.rate)
     several = len({one.domain for one in found}) > 1
     agents = len({one.agent for one in found}) > 1
-    parts = [_task(one, domain=several, agent=agents) for one in ordered[:limit]]
-    if len(ordered) > limit:
-        parts.append(f"and {len(ordered) - limit} more")
+    parts = [_task(one, domain=several, agent=agents) for one in ordered[:LIMIT]]
+    if len(ordered) > LIMIT:
+        parts.append(f"and {len(ordered) - LIMIT} more")
     start = f"{'':{_LABEL}}trials disagree in {counted(len(ordered), 'task')}:"
     yield from packed(start, with_commas(parts), gap=" ", indent=_LABEL)
 
