@@ -46,7 +46,7 @@ def test_several_actions_of_a_turn_are_read_in_their_order() -> None:
 def test_an_invented_observation_and_all_behind_it_is_cut_off() -> None:
     read = read_actions(f'{PLAIN}\nObservation: {{"score": 1}}\nFinal Answer: B')
 
-    assert (PLAIN, 1) == (read.text, len(read.requests))
+    assert (PLAIN, 1) == (read.message.text, len(read.requests))
     assert ("the model invented an observation, which was cut off",) == read.notes
 
 
@@ -104,7 +104,7 @@ def test_an_answer_below_an_action_is_kept(desk: Any, scripted: Any) -> None:
 def test_any_text_is_read(text: str) -> None:
     read = read_actions(text)
 
-    assert text.startswith(read.text)
+    assert text.startswith(read.message.text)
 
 
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.none(), max_size=3))

@@ -117,27 +117,6 @@ class Reply:
     refusal: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalQuestion:
-    """A question to whoever approves a step, put before it begins or after its work is done."""
-
-    step: str
-    title: str
-    moment: Literal["before", "after"]
-    summary: str
-
-
-class ApprovalAnswer(Protocol):
-    """What came of such a question; `by` is who decided."""
-
-    @property
-    def approved(self) -> bool: ...
-    @property
-    def by(self) -> str: ...
-    @property
-    def reason(self) -> str: ...
-
-
 class ModelClient(Protocol):
     """The seam under the reference agents: a conversation in, a reply out.
 

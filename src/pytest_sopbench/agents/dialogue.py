@@ -11,11 +11,10 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from html import unescape
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
+from pytest_sopbench._core.steps import ApprovalDecision, ApprovalRequest
 from pytest_sopbench.agents.conversation import (
-    ApprovalAnswer,
-    ApprovalQuestion,
     Message,
     ModelRequest,
     Reply,
@@ -35,8 +34,8 @@ class Transcript:
     messages: tuple[Message, ...]
 
 
-Step: TypeAlias = ModelRequest | tuple[ToolRequest, ...] | ApprovalQuestion | Transcript
-Came: TypeAlias = Reply | tuple[ToolResult, ...] | ApprovalAnswer | None
+Step: TypeAlias = ModelRequest | tuple[ToolRequest, ...] | ApprovalRequest | Transcript
+Came: TypeAlias = Reply | tuple[ToolResult, ...] | ApprovalDecision | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,15 +52,23 @@ class Turn:
     notes: tuple[str, ...] = ()
 
 
-class Protocolled(Protocol):
-    """How an agent and a model speak of tools: natively, or in text."""
+class NativeProtocol:
+    """How an agent and a model speak of tools: natively, unless an agent has its own way.
 
-    @property
-    def tools(self) -> tuple[Mapping[str, Any], ...]: ...
-    @property
-    def stop(self) -> tuple[str, ...]: ...
-    def read(self, reply: Reply) -> Turn: ...
-    def results(self, results: tuple[ToolResult, ...]) -> Message: ...
+    Tools go with every request, and replies are taken as they are.
+    """
+
+    stop: tuple[str, ...] = ()
+
+    def __init__(self, tools: tuple[Mapping[str, Any], ...]) -> None:
+        self.tools = tools
+
+    def read(self, reply: Reply) -> Turn:
+        message = reply.message
+        return Turn(message=message, text=message.text, requests=message.requests)
+
+    def results(self, results: tuple[ToolResult, ...]) -> Message:
+        return Message(role="tool", results=results)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +126,7 @@ class Dialogue:
 
     def __init__(
         self,
-        protocol: Protocolled,
+        protocol: NativeProtocol,
         *,
         opening: tuple[Message, ...],
         again: Callable[[Reply], str],

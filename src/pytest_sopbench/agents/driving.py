@@ -9,10 +9,9 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, Literal, Protocol
 
+from pytest_sopbench._core.steps import ApprovalDecision, ApprovalRequest
 from pytest_sopbench.agents.clients.shared import in_thread
 from pytest_sopbench.agents.conversation import (
-    ApprovalAnswer,
-    ApprovalQuestion,
     Message,
     ModelClient,
     ModelRequest,
@@ -56,10 +55,10 @@ class Asking(Protocol):
         title: str = "",
         moment: Literal["before", "after"] = "after",
         summary: str = "",
-    ) -> ApprovalAnswer: ...
+    ) -> ApprovalDecision: ...
 
 
-def _nobody(*_: object, **__: object) -> ApprovalAnswer:
+def _nobody(*_: object, **__: object) -> ApprovalDecision:
     # An agent that asks is given somebody to ask.
     raise NotImplementedError
 
@@ -78,22 +77,16 @@ def drive(
         TurnLimitError: the model used up its turns, or its context.
         ClosedToolboxError: the run is over.
     """
-    told = _Told(tools, max_context)
+    led = _led(steps, tools, max_context)
     came: Came = None
     while True:
         try:
-            step = steps.send(came)
+            step = led.send(came)
         except StopIteration as end:
-            return told.ended(end.value)
+            return end.value
         if isinstance(step, ModelRequest):
-            told.asked(step.messages)
-            reply = client.complete(step)
-            told.came(reply)
-            came = reply
-        elif isinstance(step, Transcript):
-            told.said(step.messages)
-            came = None
-        elif isinstance(step, ApprovalQuestion):
+            came = client.complete(step)
+        elif isinstance(step, ApprovalRequest):
             came = _asked(approver, step)
         elif len(step) == 1:
             came = (_called(tools, step[0]),)
@@ -112,6 +105,26 @@ async def adrive(
     max_context: int | None = None,
 ) -> object:
     """As `drive`, on an event loop."""
+    led = _led(steps, tools, max_context)
+    came: Came = None
+    while True:
+        try:
+            step = led.send(came)
+        except StopIteration as end:
+            return end.value
+        if isinstance(step, ModelRequest):
+            came = await client.acomplete(step)
+        elif isinstance(step, ApprovalRequest):
+            # A person takes a while, in which other runs go on.
+            came = await in_thread(partial(_asked, approver, step))
+        else:
+            came = await _called_together(tools, step)
+
+
+def _led(
+    steps: Generator[Step, Any, Finding], tools: RunTools, max_context: int | None
+) -> Generator[ModelRequest | ApprovalRequest | tuple[ToolRequest, ...], Came, Any]:
+    """Yield what has to be waited for, and tell the trace what comes of it."""
     told = _Told(tools, max_context)
     came: Came = None
     while True:
@@ -119,19 +132,15 @@ async def adrive(
             step = steps.send(came)
         except StopIteration as end:
             return told.ended(end.value)
-        if isinstance(step, ModelRequest):
-            told.asked(step.messages)
-            reply = await client.acomplete(step)
-            told.came(reply)
-            came = reply
-        elif isinstance(step, Transcript):
+        if isinstance(step, Transcript):
             told.said(step.messages)
             came = None
-        elif isinstance(step, ApprovalQuestion):
-            # A person takes a while, in which other runs go on.
-            came = await in_thread(partial(_asked, approver, step))
-        else:
-            came = await _called_together(tools, step)
+            continue
+        if isinstance(step, ModelRequest):
+            told.asked(step.messages)
+        came = yield step
+        if isinstance(came, Reply):
+            told.came(came)
 
 
 class _Told:
@@ -205,7 +214,7 @@ def _shown(message: Message) -> dict[str, object]:
     return shown
 
 
-def _asked(approver: Asking, question: ApprovalQuestion) -> ApprovalAnswer:
+def _asked(approver: Asking, question: ApprovalRequest) -> ApprovalDecision:
     return approver(
         question.step,
         title=question.title,

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Final
 
 from pytest_sopbench.agents.clients import Named, make_client, server_of, shown_address
 from pytest_sopbench.agents.clients.shared import load_sdk
-from pytest_sopbench.agents.conversation import Message, ModelClient, Reply, StopReason, ToolResult
-from pytest_sopbench.agents.dialogue import Dialogue, Finding, Protocolled, Step, Turn
+from pytest_sopbench.agents.conversation import Message, ModelClient, Reply, StopReason
+from pytest_sopbench.agents.dialogue import Dialogue, Finding, NativeProtocol, Step
 from pytest_sopbench.agents.driving import RunTools, adrive, drive, schema_of
 from pytest_sopbench.agents.settings import Connection, connection_of, parameters_of, whole
 from pytest_sopbench.errors import AgentSpecError
@@ -171,9 +171,9 @@ class DialogueAgent(ModelAgent):
         steps = self._steps(sop, inputs, tools, output_fields)
         return await adrive(steps, self._client(), tools, max_context=self._max_context())
 
-    def protocol(self, tools: tuple[Mapping[str, Any], ...]) -> Protocolled:
+    def protocol(self, tools: tuple[Mapping[str, Any], ...]) -> NativeProtocol:
         """Return how this agent and its model speak of tools."""
-        raise NotImplementedError
+        return NativeProtocol(tools)
 
     def _steps(
         self,
@@ -184,10 +184,16 @@ class DialogueAgent(ModelAgent):
     ) -> Generator[Step, Any, Finding]:
         specs = tuple(tools.json_schema())
         prompt = self._prompt()
-        values: dict[str, object] = {"sop": sop, "inputs": inputs, "tools": specs}
         schema = schema_of(tools)
-        values |= {"output_fields": output_fields, "text": "", "cut_off": False}
-        values["output_schema"] = schema
+        values: dict[str, object] = {
+            "sop": sop,
+            "inputs": inputs,
+            "tools": specs,
+            "output_fields": output_fields,
+            "output_schema": schema,
+            "text": "",
+            "cut_off": False,
+        }
 
         def again(reply: Reply) -> str:
             cut_off = reply.stop is StopReason.LENGTH
@@ -225,24 +231,6 @@ class FunctionCalling(DialogueAgent):
     """An agent whose model calls tools natively, several in one reply if it likes."""
 
     name: ClassVar[str] = "function_calling"
-
-    def protocol(self, tools: tuple[Mapping[str, Any], ...]) -> Protocolled:
-        return NativeProtocol(tools)
-
-
-@dataclass(frozen=True, slots=True)
-class NativeProtocol:
-    """Tools go with every request, and replies are taken as they are."""
-
-    tools: tuple[Mapping[str, Any], ...]
-    stop: tuple[str, ...] = ()
-
-    def read(self, reply: Reply) -> Turn:
-        message = reply.message
-        return Turn(message=message, text=message.text, requests=message.requests)
-
-    def results(self, results: tuple[ToolResult, ...]) -> Message:
-        return Message(role="tool", results=results)
 
 
 # Prompts: files with jinja2 templates, each with the blocks that an agent asks for.

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import Any, ClassVar, Final
 
 from pytest_sopbench.agents.conversation import Message, Reply, ToolRequest, ToolResult, as_object
-from pytest_sopbench.agents.dialogue import Protocolled, Turn
+from pytest_sopbench.agents.dialogue import NativeProtocol, Turn
 from pytest_sopbench.agents.model_agent import DialogueAgent
 
 _MARK: Final = r"^[ \t>#*_`-]*"
@@ -30,22 +30,12 @@ NO_ACTION: Final = (
 NO_NAME: Final = "The Action names no tool. Write `Action: NAME` with the name of one tool."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadActions:
-    """The actions of one reply, and its text up to where the model began to invent results.
+def read_actions(text: str, without_input: Collection[str] = ()) -> Turn:
+    """Read a reply, up to where the model began to invent results.
 
-    `beside` is what stands beside the actions: an answer there is one, and their inputs are none.
+    What stands beside the actions is its text: an answer there is one, and their inputs are none.
+    `without_input` are tools that may be called without arguments.
     """
-
-    text: str
-    beside: str
-    requests: tuple[ToolRequest, ...] = ()
-    complaint: str = ""
-    notes: tuple[str, ...] = ()
-
-
-def read_actions(text: str, without_input: Collection[str] = ()) -> ReadActions:
-    """Read a reply; `without_input` are tools that may be called without arguments."""
     labels = list(_LABEL.finditer(text))
     notes: tuple[str, ...] = ()
     invented = next((one for one in labels if _kind(one) == "observation"), None)
@@ -63,9 +53,10 @@ def read_actions(text: str, without_input: Collection[str] = ()) -> ReadActions:
             complaint = complaint if request.name else NO_NAME
         elif _kind(label) == "actioninput" and not _follows_action(labels, place):
             complaint = NO_ACTION
-    return ReadActions(
-        text=text,
-        beside=_beside(text, labels),
+    return Turn(
+        # What was cut off goes back to nobody, so the reply is told anew and not as it came.
+        message=Message(role="assistant", text=text),
+        text=_beside(text, labels),
         requests=tuple(requests),
         complaint=complaint,
         notes=notes,
@@ -150,7 +141,7 @@ class ReAct(DialogueAgent):
 
     name: ClassVar[str] = "react"
 
-    def protocol(self, tools: tuple[Mapping[str, Any], ...]) -> Protocolled:
+    def protocol(self, tools: tuple[Mapping[str, Any], ...]) -> NativeProtocol:
         return TextProtocol(tools)
 
     def document(self, text: str) -> str:
@@ -158,28 +149,19 @@ class ReAct(DialogueAgent):
         return _FINAL.split(text)[-1].strip()
 
 
-class TextProtocol:
+class TextProtocol(NativeProtocol):
     """Tools stand in the prompt, and calls in what the model writes."""
 
-    tools: tuple[Mapping[str, Any], ...] = ()
-
     def __init__(self, specs: tuple[Mapping[str, Any], ...]) -> None:
+        super().__init__(())
         self._without_input = frozenset(
             str(spec["name"]) for spec in specs if not spec["parameters"].get("required")
         )
         # Without tools nothing is observed, and an answer may well speak of observations.
-        self.stop: tuple[str, ...] = STOP if specs else ()
+        self.stop = STOP if specs else ()
 
     def read(self, reply: Reply) -> Turn:
-        read = read_actions(reply.message.text, self._without_input)
-        # What was cut off goes back to nobody, so the reply is told anew and not as it came.
-        return Turn(
-            message=Message(role="assistant", text=read.text),
-            text=read.beside,
-            requests=read.requests,
-            complaint=read.complaint,
-            notes=read.notes,
-        )
+        return read_actions(reply.message.text, self._without_input)
 
     def results(self, results: tuple[ToolResult, ...]) -> Message:
         lines = [f"Observation: {_spelled(one)}" for one in results]

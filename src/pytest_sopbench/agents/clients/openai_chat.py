@@ -13,7 +13,7 @@ from pytest_sopbench.agents.clients.broken import (
     valid_ids,
     valid_name,
 )
-from pytest_sopbench.agents.clients.openai_sdk import FilteredError, OpenAISdk, count, withheld_by
+from pytest_sopbench.agents.clients.openai_sdk import OpenAISdk, count
 from pytest_sopbench.agents.conversation import (
     Message,
     ModelRequest,
@@ -34,7 +34,7 @@ _THOUGHTS: Final = ("reasoning_content", "reasoning_details")
 """What models that think beside their text want to be given back beside their calls."""
 
 
-class OpenAIChat:
+class OpenAIChat(OpenAISdk):
     """`openai/MODEL`."""
 
     takes = frozenset(
@@ -56,25 +56,12 @@ class OpenAIChat:
     def __init__(
         self, model: str, parameters: Mapping[str, object], connection: Connection
     ) -> None:
+        super().__init__(connection, "chat.completions", find_fault, _reply)
         self._model = model
-        self._sdk = OpenAISdk(connection, "chat.completions", find_fault)
-        self._sdk.check()
         self._parameters = dict(parameters)
-        if "max_tokens" in self._parameters and not self._sdk.is_own_server:
+        if "max_tokens" in self._parameters and not self.is_own_server:
             # OpenAI's newer models refuse the old name, which is all that other servers know.
             self._parameters["max_completion_tokens"] = self._parameters.pop("max_tokens")
-
-    def complete(self, request: ModelRequest) -> Reply:
-        try:
-            return _reply(self._sdk.ask(self._body(request)), request)
-        except FilteredError as filtered:
-            return withheld_by(filtered)
-
-    async def acomplete(self, request: ModelRequest) -> Reply:
-        try:
-            return _reply(await self._sdk.aask(self._body(request)), request)
-        except FilteredError as filtered:
-            return withheld_by(filtered)
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         body: dict[str, Any] = {

@@ -16,7 +16,7 @@ from pytest_sopbench.agents.clients.broken import (
     valid_name,
 )
 from pytest_sopbench.agents.clients.openai_chat import read_arguments
-from pytest_sopbench.agents.clients.openai_sdk import FilteredError, OpenAISdk, count, withheld_by
+from pytest_sopbench.agents.clients.openai_sdk import OpenAISdk, count
 from pytest_sopbench.agents.conversation import (
     Message,
     ModelRequest,
@@ -36,7 +36,7 @@ _INCOMPLETE_REASONS: Final = {
 _NOT_ENDED: Final = ("queued", "in_progress", "cancelled")
 
 
-class OpenAIResponses:
+class OpenAIResponses(OpenAISdk):
     """`openai-responses/MODEL`."""
 
     takes = frozenset(
@@ -57,9 +57,8 @@ class OpenAIResponses:
     def __init__(
         self, model: str, parameters: Mapping[str, object], connection: Connection
     ) -> None:
+        super().__init__(connection, "responses", find_fault, _reply)
         self._model = model
-        self._sdk = OpenAISdk(connection, "responses", find_fault)
-        self._sdk.check()
         given = dict(parameters)
         if "max_tokens" in given:
             given["max_output_tokens"] = given.pop("max_tokens")
@@ -68,18 +67,6 @@ class OpenAIResponses:
             given["reasoning"] = {"effort": given.pop("reasoning_effort")}
             given |= {"store": False, "include": ["reasoning.encrypted_content"]}
         self._parameters = given
-
-    def complete(self, request: ModelRequest) -> Reply:
-        try:
-            return _reply(self._sdk.ask(self._body(request)), request)
-        except FilteredError as filtered:
-            return withheld_by(filtered)
-
-    async def acomplete(self, request: ModelRequest) -> Reply:
-        try:
-            return _reply(await self._sdk.aask(self._body(request)), request)
-        except FilteredError as filtered:
-            return withheld_by(filtered)
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         # The API knows no stop sequences; who needs one cuts the text.

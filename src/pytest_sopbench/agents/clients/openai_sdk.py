@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -22,7 +22,13 @@ from pytest_sopbench.agents.clients.broken import (
     what_is_broken,
 )
 from pytest_sopbench.agents.clients.shared import environment, load_sdk, shared, shared_on_loop
-from pytest_sopbench.agents.conversation import Message, Reply, StopReason, as_object
+from pytest_sopbench.agents.conversation import (
+    Message,
+    ModelRequest,
+    Reply,
+    StopReason,
+    as_object,
+)
 from pytest_sopbench.agents.settings import Connection
 from pytest_sopbench.errors import AgentSpecError, Unavailable
 
@@ -37,36 +43,67 @@ class FilteredError(Exception):
 
 
 class OpenAISdk:
-    """Makes the SDK's clients; the async one belongs to the loop on which it is asked for.
+    """A client over the SDK; its async half belongs to the loop on which it is asked.
 
     Args:
         connection: how the server is reached.
         api: where the SDK has the method that asks, such as `chat.completions`.
         find_fault: says what a document lacks that a reply of this API must have.
+        read: returns what a document says in reply to a request.
+
+    Raises:
+        AgentSpecError: the SDK cannot make its client.
     """
 
-    def __init__(self, connection: Connection, api: str, find_fault: FindFault) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        api: str,
+        find_fault: FindFault,
+        read: Callable[[Mapping[str, Any], ModelRequest], Reply],
+    ) -> None:
         self._connection = connection
         self._create = attrgetter(f"{api}.with_raw_response.create")
         self._find_fault = find_fault
+        self._read = read
         self._sdk = load_sdk("openai")
         self._key = ("openai", api, connection, environment("OPENAI_"))
+        try:
+            # Made here, so that a missing key is said before the first run.
+            _ = self.client
+        except self._sdk.OpenAIError as error:
+            msg = f"openai: {error}"
+            hint = "set OPENAI_API_KEY, or give --sop-agent-arg api_key=env:NAME"
+            raise AgentSpecError(msg, hint=hint) from None
 
-    def ask(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a request and return the reply as the document that it is.
+    def complete(self, request: ModelRequest) -> Reply:
+        """Send a request and return the reply.
 
         Raises:
-            FilteredError: a filter of the provider has refused the request.
             FailedResponseError: the reply says that the request is at fault.
             Unavailable: the reply is broken, also when it was asked for again.
         """
-        with self._errors():
-            return _read(self._create(self.client)(**_sendable(body)))
+        try:
+            with self._errors():
+                raw = self._create(self.client)(**_sendable(self._body(request)))
+                data = _document(raw)
+            return self._read(data, request)
+        except FilteredError as filtered:
+            return _withheld_by(filtered)
 
-    async def aask(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """As `ask`, on an event loop."""
-        with self._errors():
-            return _read(await self._create(self.aclient)(**_sendable(body)))
+    async def acomplete(self, request: ModelRequest) -> Reply:
+        """As `complete`, on an event loop."""
+        try:
+            with self._errors():
+                client = shared_on_loop(self._key, partial(self._make, "AsyncOpenAI"))
+                data = _document(await self._create(client)(**_sendable(self._body(request))))
+            return self._read(data, request)
+        except FilteredError as filtered:
+            return _withheld_by(filtered)
+
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        """Return what is sent by this API."""
+        raise NotImplementedError
 
     @contextmanager
     def _errors(self) -> Generator[None, None, None]:
@@ -90,10 +127,6 @@ class OpenAISdk:
         return shared(self._key, partial(self._make, "OpenAI"))
 
     @property
-    def aclient(self) -> Any:
-        return shared_on_loop(self._key, partial(self._make, "AsyncOpenAI"))
-
-    @property
     def secrets(self) -> Collection[str]:
         """What must not stand in an error."""
         return (str(self.client.api_key), *(value for _, value in self._connection.extra_headers))
@@ -102,19 +135,6 @@ class OpenAISdk:
     def is_own_server(self) -> bool:
         """Whether another server than OpenAI's is asked."""
         return bool(self._connection.base_url or os.environ.get("OPENAI_BASE_URL"))
-
-    def check(self) -> None:
-        """Make the client, so that a missing key is said before the first run.
-
-        Raises:
-            AgentSpecError: the SDK cannot make it.
-        """
-        try:
-            _ = self.client
-        except self._sdk.OpenAIError as error:
-            msg = f"openai: {error}"
-            hint = "set OPENAI_API_KEY, or give --sop-agent-arg api_key=env:NAME"
-            raise AgentSpecError(msg, hint=hint) from None
 
     def _make(self, kind: str) -> Any:
         asked = self._connection
@@ -178,7 +198,7 @@ def _sendable(body: Mapping[str, Any]) -> Mapping[str, Any]:
     return body
 
 
-def _read(raw: Any) -> dict[str, Any]:
+def _document(raw: Any) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(raw.http_response.content)
     error = error_of(data)
     if error is None:
@@ -190,7 +210,7 @@ def _read(raw: Any) -> dict[str, Any]:
     raise FailedResponseError(error_words(data))
 
 
-def withheld_by(filtered: FilteredError) -> Reply:
+def _withheld_by(filtered: FilteredError) -> Reply:
     """Return the reply to a request that a filter has refused: the model was not asked."""
     categories = f" ({filtered})" if str(filtered) else ""
     return Reply(

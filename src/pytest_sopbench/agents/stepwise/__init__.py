@@ -7,25 +7,31 @@ answer at the end. The work on one step is a dialogue of its own, in `work.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
 
+from pytest_sopbench._core.steps import ApprovalDecision, ApprovalRequest, Procedure
+from pytest_sopbench._core.steps import Step as SopStep
 from pytest_sopbench.agents.conversation import (
-    ApprovalAnswer,
-    ApprovalQuestion,
     Message,
     Reply,
     StopReason,
     ToolResult,
 )
-from pytest_sopbench.agents.dialogue import Dialogue, Finding, Step, Transcript, has_answer
+from pytest_sopbench.agents.dialogue import (
+    Dialogue,
+    Finding,
+    NativeProtocol,
+    Step,
+    Transcript,
+    has_answer,
+)
 from pytest_sopbench.agents.driving import Asking, RunTools, adrive, drive, schema_of
-from pytest_sopbench.agents.model_agent import ModelAgent, NativeProtocol
+from pytest_sopbench.agents.model_agent import ModelAgent
 from pytest_sopbench.agents.settings import whole
 from pytest_sopbench.agents.stepwise.work import (
     COMPLETE,
     END,
-    Brief,
     Completion,
     StepWork,
     Turns,
@@ -54,7 +60,7 @@ class Stepwise(ModelAgent):
         inputs: Mapping[str, Any],
         tools: RunTools,
         output_fields: Mapping[str, object],
-        steps: Plan,
+        steps: Procedure,
         approver: Asking,
     ) -> object:
         """Run the agent on one task, as the session does."""
@@ -67,7 +73,7 @@ class Stepwise(ModelAgent):
         inputs: Mapping[str, Any],
         tools: RunTools,
         output_fields: Mapping[str, object],
-        steps: Plan,
+        steps: Procedure,
         approver: Asking,
     ) -> object:
         """As `execute`, for async code."""
@@ -81,7 +87,7 @@ class Stepwise(ModelAgent):
         inputs: Mapping[str, Any],
         tools: RunTools,
         output_fields: Mapping[str, object],
-        plan: Plan,
+        plan: Procedure,
     ) -> Generator[Step, Any, Finding]:
         specs = tuple(tools.json_schema())
         check_plan(plan, [str(one["name"]) for one in specs], model=self.model)
@@ -104,45 +110,19 @@ class Stepwise(ModelAgent):
             return prompt.render(block, {**values, **more})
 
         return _Walk(
-            _Errand(
-                steps=plan.steps,
-                tools=specs,
-                output_fields=output_fields,
-                max_turns=whole("max_turns", self.max_turns, least=1),
-                render=render,
-            )
+            plan=plan.steps,
+            tools=specs,
+            output_fields=output_fields,
+            max_turns=whole("max_turns", self.max_turns, least=1),
+            render=render,
         ).steps()
 
 
 # Steps that an agent is given, and whether they can be carried out.
 
 
-class PlannedStep(Protocol):
-    """One step of an SOP; `approvals` are among `before` and `after`."""
-
-    @property
-    def number(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def approvals(self) -> Sequence[str]: ...
-
-
-class Plan(Protocol):
-    """An SOP as steps, and the text that applies to all of them."""
-
-    @property
-    def steps(self) -> Sequence[PlannedStep]: ...
-    @property
-    def general(self) -> str: ...
-    @property
-    def why_not(self) -> str: ...
-
-
 def check_plan(
-    plan: Plan, tools: Collection[str], *, domain: str = "", model: str = "PROVIDER/MODEL"
+    plan: Procedure, tools: Collection[str], *, domain: str = "", model: str = "PROVIDER/MODEL"
 ) -> None:
     """Complain of an SOP that cannot be carried out step by step.
 
@@ -163,40 +143,40 @@ def check_plan(
 
 # The way through the steps of an SOP: their order, jumps, approvals, and the answer at the end.
 
-_Render = Callable[..., str]
-"""Returns a block of the prompt, with some values of its own."""
 
+@dataclass(kw_only=True)
+class _Walk:
+    """One run: step after step, each in a dialogue of its own.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Errand:
-    """What is to be done: steps, tools and output fields, and how the model is told of them."""
+    Attributes:
+        plan: the steps.
+        tools: their specs.
+        output_fields: of the answer.
+        max_turns: replies after which the run ends.
+        render: returns a block of the prompt, with some values of its own.
+    """
 
-    steps: Sequence[PlannedStep]
+    plan: Sequence[SopStep]
     tools: tuple[Mapping[str, Any], ...]
     output_fields: Mapping[str, object]
     max_turns: int
-    render: _Render
+    render: Callable[..., str]
+    _found: list[Mapping[str, object]] = field(default_factory=list[Mapping[str, object]])
+    _path: list[str] = field(default_factory=list[str])
+    _notes: list[str] = field(default_factory=list[str])
+    _messages: tuple[Message, ...] = ()
+    _answer: str = ""
 
-
-class _Walk:
-    """One run: step after step, each in a dialogue of its own."""
-
-    def __init__(self, errand: _Errand) -> None:
-        self._errand = errand
-        self._numbers = [step.number for step in errand.steps]
-        self._turns = Turns(errand.max_turns)
-        self._system = Message(role="system", text=errand.render("system"))
-        self._found: list[Mapping[str, object]] = []
-        self._path: list[str] = []
-        self._notes: list[str] = []
-        self._messages: tuple[Message, ...] = ()
-        self._answer = ""
+    def __post_init__(self) -> None:
+        self._numbers = [step.number for step in self.plan]
+        self._turns = Turns(self.max_turns)
+        self._system = Message(role="system", text=self.render("system"))
 
     def steps(self) -> Generator[Step, Any, Finding]:
         """Yield what to do, and return how it ended."""
         place = 0
         while place < len(self._numbers):
-            ended = yield from self._made(self._errand.steps[place])
+            ended = yield from self._made(self.plan[place])
             if isinstance(ended, Finding):
                 return ended
             place = self._place(ended.following, place + 1)
@@ -207,18 +187,18 @@ class _Walk:
             return len(self._numbers)
         return self._numbers.index(following) if following else otherwise
 
-    def _made(self, step: PlannedStep) -> Generator[Step, Any, Completion | Finding]:
+    def _made(self, step: SopStep) -> Generator[Step, Any, Completion | Finding]:
         before = str(self._found[-1]["summary"]) if self._found else ""
         denied = yield from self._approved(step, "before", before)
         if denied:
             return self._finding(error=denied)
         self._path.append(step.number)
-        worked: Worked = yield from StepWork(self._brief(step), self._turns).steps()
+        worked: Worked = yield from self._work(step).steps()
         self._take(worked)
         yield Transcript(worked.messages)
         done = worked.completion
         if done is None:
-            limit = f"passed its limit of {self._errand.max_turns} turns in step {step.number}"
+            limit = f"passed its limit of {self.max_turns} turns in step {step.number}"
             over = f"{limit}, after {_counted(len(self._path) - 1)}" if worked.is_over_limit else ""
             return self._finding(error=worked.error, over_limit=over)
         denied = yield from self._approved(step, "after", done.summary)
@@ -236,15 +216,16 @@ class _Walk:
         )
         return done
 
-    def _brief(self, step: PlannedStep) -> Brief:
-        text = self._errand.render("user", step=step, found=self._found)
-        return Brief(
+    def _work(self, step: SopStep) -> StepWork:
+        text = self.render("user", step=step, found=self._found)
+        return StepWork(
+            turns=self._turns,
             number=step.number,
             opening=(self._system, Message(role="user", text=text)),
-            reminder=self._errand.render("remind", step=step),
-            tools=self._errand.tools,
+            reminder=self.render("remind", step=step),
+            tools=self.tools,
             numbers=self._numbers,
-            output_fields=self._errand.output_fields,
+            output_fields=self.output_fields,
         )
 
     def _take(self, worked: Worked) -> None:
@@ -253,12 +234,12 @@ class _Walk:
         self._answer = worked.answer or self._answer
 
     def _approved(
-        self, step: PlannedStep, moment: Literal["before", "after"], summary: str
+        self, step: SopStep, moment: Literal["before", "after"], summary: str
     ) -> Generator[Step, Any, str]:
         """Ask for an approval that the step needs; return why the run may not go on."""
         if moment not in step.approvals:
             return ""
-        answer: ApprovalAnswer = yield ApprovalQuestion(
+        answer: ApprovalDecision = yield ApprovalRequest(
             step=step.number, title=step.title, moment=moment, summary=summary
         )
         if answer.approved:
@@ -269,26 +250,26 @@ class _Walk:
     def _answered(self) -> Generator[Step, Any, Finding]:
         def again(reply: Reply) -> str:
             cut_off = reply.stop is StopReason.LENGTH
-            return self._errand.render("again", text=reply.message.text, cut_off=cut_off)
+            return self.render("again", text=reply.message.text, cut_off=cut_off)
 
         if not self._turns.left:
-            limit = f"passed its limit of {self._errand.max_turns} turns before the answer"
+            limit = f"passed its limit of {self.max_turns} turns before the answer"
             return self._finding(over_limit=limit)
-        question = self._errand.render("answer", found=self._found)
+        question = self.render("answer", found=self._found)
         finding = yield from Dialogue(
             NativeProtocol(()),
             opening=(self._system, Message(role="user", text=question)),
             again=again,
-            output_fields=self._errand.output_fields,
+            output_fields=self.output_fields,
             max_turns=self._turns.left,
         ).steps()
         self._messages = finding.messages
         self._notes += finding.notes
         if finding.over_limit:
-            limit = f"passed its limit of {self._errand.max_turns} turns without an answer"
+            limit = f"passed its limit of {self.max_turns} turns without an answer"
             return self._finding(over_limit=limit)
         text = finding.text
-        if not finding.error and not has_answer(text, self._errand.output_fields):
+        if not finding.error and not has_answer(text, self.output_fields):
             text = self._answer or text
         return replace(self._finding(text=text), error=finding.error)
 

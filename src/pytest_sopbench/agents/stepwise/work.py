@@ -50,24 +50,17 @@ class Worked:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
-    """What the work on a step needs: what is said, the tools, the steps, and the output fields."""
+@dataclass(slots=True, kw_only=True)
+class StepWork:
+    """One dialogue on one step: what is said, the tools, all steps, and the output fields."""
 
+    turns: Turns
     number: str
     opening: tuple[Message, ...]
     reminder: str
     tools: tuple[Mapping[str, Any], ...]
     numbers: Sequence[str]
     output_fields: Mapping[str, object]
-
-
-@dataclass(slots=True)
-class StepWork:
-    """One dialogue on one step."""
-
-    brief: Brief
-    turns: Turns
     _messages: list[Message] = field(default_factory=list[Message])
     _calls: list[ToolResult] = field(default_factory=list[ToolResult])
     _notes: list[str] = field(default_factory=list[str])
@@ -76,7 +69,7 @@ class StepWork:
 
     def steps(self) -> Generator[Step, Any, Worked]:
         """Yield what to do, and return how it ended."""
-        self._messages += self.brief.opening
+        self._messages += self.opening
         reminded = False
         while self.turns.take():
             reply: Reply = yield self._request()
@@ -93,20 +86,20 @@ class StepWork:
                 return self._silent(reply)
             else:
                 reminded = True
-                self._notes.append(f"reminded in step {self.brief.number} to complete it")
-                self._messages.append(Message(role="user", text=self.brief.reminder))
+                self._notes.append(f"reminded in step {self.number} to complete it")
+                self._messages.append(Message(role="user", text=self.reminder))
         return self._ended(is_over_limit=True)
 
     def _request(self) -> ModelRequest:
-        own = _completion_spec(self.brief.numbers)
-        return ModelRequest(messages=tuple(self._messages), tools=(*self.brief.tools, own))
+        own = _completion_spec(self.numbers)
+        return ModelRequest(messages=tuple(self._messages), tools=(*self.tools, own))
 
     def _keep(self, reply: Reply) -> None:
         message = reply.message
         # An empty message is refused by some providers, and tells a model nothing.
         if message.text or message.requests or message.native:
             self._messages.append(message)
-        if has_answer(message.text, self.brief.output_fields):
+        if has_answer(message.text, self.output_fields):
             self._answer = message.text
 
     def _served(self, requests: tuple[ToolRequest, ...]) -> Generator[Step, Any, Completion | None]:
@@ -119,7 +112,7 @@ class StepWork:
         fault = "call it alone, once you have seen the results of the other calls"
         if len(requests) == 1 and not others:
             try:
-                return _read_completion(requests[0], self.brief.numbers)
+                return _read_completion(requests[0], self.numbers)
             except _IncompleteError as incomplete:
                 fault = str(incomplete)
         results = {id(one.request): one for one in made}
@@ -141,13 +134,13 @@ class StepWork:
     def _silent(self, reply: Reply) -> Worked:
         """End with a model that was reminded, and calls nothing."""
         text = reply.message.text
-        if has_answer(text, self.brief.output_fields):
-            number = self.brief.number
-            self._notes.append(f"the answer was given in step {number}, which was not completed")
+        if has_answer(text, self.output_fields):
+            told = f"the answer was given in step {self.number}, which was not completed"
+            self._notes.append(told)
             done = Completion(summary=text.strip(), following=END)
             return self._ended(completion=done, is_final=True)
         unread = missing(reply, text)
-        told = f"step {self.brief.number} was not completed: no tool and no {COMPLETE} was called"
+        told = f"step {self.number} was not completed: no tool and no {COMPLETE} was called"
         return self._ended(error=unread or told)
 
     def _ended(self, **how: Any) -> Worked:
