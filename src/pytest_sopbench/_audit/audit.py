@@ -152,10 +152,11 @@ def audit(
     place = Place(file=seen.metadata_file, column=KEY)
     said = [Fault(place=place, what=what, do="correct or remove it") for what in wrong]
     odd = [*said, *unused_faults(unused, seen.metadata_file)]
+    findings = [*left, *map(_ACCEPTANCE.finding, odd)]
     return Audit(
         name=seen.domain.name if seen.domain is not None else folder.name,
         folder=folder,
-        findings=_sorted((*left, *map(_ACCEPTANCE.finding, odd))),
+        findings=tuple(sorted(findings, key=lambda one: _ORDER.index(one.severity))),
         accepted=accepted,
         hash=content_hash(folder),
         is_whole=subject is not None and run_code,
@@ -206,7 +207,3 @@ def _facts(subject: Subject | None, found: Score | None, *, run_code: bool) -> I
         yield f"the policy agrees with the labels on {agreeing} of {asked} rows ({share})"
     if subject.mutation is not None and found is not None:
         yield from mutation_facts(subject.mutation, found)
-
-
-def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    return tuple(sorted(findings, key=lambda one: _ORDER.index(one.severity)))

@@ -23,6 +23,7 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.metrics.summary import FieldLabels, answer_label, field_labels
 from pytest_sopbench._core.model.task import MASK, OutputField, Task
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.text import first_of
 from pytest_sopbench._loading.files import read_text
 from pytest_sopbench._loading.load import (
     DATA_FILES,
@@ -273,11 +274,8 @@ SHOWN: Final = 5
 
 def rows_at(lines: Sequence[int]) -> str:
     """Such as `3 rows (2, 7, 9)`, or `row 2`."""
-    shown = ", ".join(map(str, lines[:SHOWN]))
-    if len(lines) == 1:
-        return f"row {shown}"
-    more = f" and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
-    return f"{len(lines)} rows ({shown}{more})"
+    shown = first_of(map(str, lines), SHOWN)
+    return f"row {shown}" if len(lines) == 1 else f"{len(lines)} rows ({shown})"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -21,7 +21,7 @@ from pytest_sopbench._audit.rules.leakage import (
 )
 from pytest_sopbench._core.fields.values import infer_field
 from pytest_sopbench._core.model.task import FieldType
-from pytest_sopbench._core.values.text import fold, is_empty
+from pytest_sopbench._core.values.text import first_of, fold, is_empty
 from pytest_sopbench._loading.files import nearest
 from pytest_sopbench._loading.tables import ColumnType, infer_type
 from pytest_sopbench._making.place import Place, template
@@ -172,9 +172,7 @@ def find_column(sheet: Sheet, word: str, option: str) -> Column:
 
 def names_of(columns: Sequence[Column]) -> str:
     """Return the names of columns, with commas between them."""
-    names = [repr(one.name) for one in columns]
-    more = f" and {len(names) - _PAIRS_SHOWN} more" if len(names) > _PAIRS_SHOWN else ""
-    return f"{', '.join(names[:_PAIRS_SHOWN])}{more}"
+    return first_of((repr(one.name) for one in columns), _PAIRS_SHOWN)
 
 
 def _hint(sheet: Sheet, word: str) -> str:
@@ -522,7 +520,7 @@ def _twice(sheet: Sheet, places: list[int]) -> dict[int, str]:
 
 def _and(texts: list[str]) -> str:
     if len(texts) > _ROWS_SHOWN:
-        return f"{', '.join(texts[:_ROWS_SHOWN])} and {len(texts) - _ROWS_SHOWN} more"
+        return first_of(texts, _ROWS_SHOWN)
     return f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
@@ -585,7 +583,9 @@ def make_plan(place: Place, sheet: Sheet, roles: Roles, procedure: Procedure) ->
     check_roles(sheet, roles)
     kept, left_out = sorted_rows(sheet, roles)
     outputs = _outputs(roles, kept)
-    unlabelled = [one for one in roles.outputs if not _has_labels(one, roles, outputs)]
+    unlabelled = [
+        one for one in roles.outputs if one in roles.private or not outputs[one.name].labels
+    ]
     if any(is_empty(text) for one in unlabelled for text in kept_texts(one, kept)):
         kept, left_out = sorted_rows(sheet, roles, texts=unlabelled)
         outputs = _outputs(roles, kept)
@@ -631,10 +631,6 @@ def _outputs(roles: Roles, kept: list[int]) -> dict[str, OutputValues]:
         one.name: output_values(kept_texts(one, kept), as_text=one.stays_text)
         for one in roles.outputs
     }
-
-
-def _has_labels(output: Column, roles: Roles, outputs: Mapping[str, OutputValues]) -> bool:
-    return bool(outputs[output.name].labels) and output not in roles.private
 
 
 def _no_tool(column: Column, sheet: Sheet, roles: Roles) -> str:
@@ -891,9 +887,8 @@ def _left_out_lines(plan: Plan, *, every: bool) -> Iterator[str]:
         groups.setdefault(row.reason, []).append(row)
     shown = list(groups.items())[: None if every else SHOWN]
     for number, (reason, rows) in enumerate(shown):
-        named = rows if every else rows[:_ROWS]
-        more = f" and {len(rows) - len(named)} more" if len(rows) > len(named) else ""
-        text = f"row{'s' if len(rows) > 1 else ''} {', '.join(map(str, named))}{more}: {reason}"
+        named = first_of(map(str, rows), len(rows) if every else _ROWS)
+        text = f"row{'s' if len(rows) > 1 else ''} {named}: {reason}"
         yield from labelled("" if number else "left out", one_line(text))
     told = sum(len(rows) if every else min(len(rows), _ROWS) for _, rows in shown)
     if len(plan.left_out) > told:

@@ -21,6 +21,7 @@ from typing import Final
 
 from pytest_sopbench._audit.audit import audit
 from pytest_sopbench._audit.report import audit_lines
+from pytest_sopbench._core.values.text import first_of
 from pytest_sopbench._loading.metadata import DATA_FILE, NAME_RULE, is_domain_name, is_published
 from pytest_sopbench._making.documents import DOCUMENTS
 from pytest_sopbench._making.sheet import TABLES
@@ -332,5 +333,4 @@ def _names(folder: Path, endings: tuple[str, ...] | None) -> str:
         )
     except OSError:
         return ""
-    more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
-    return f"{', '.join(found[:_MOST])}{more}"
+    return first_of(found, _MOST)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pytest_sopbench._audit.rules.leakage import words_of
+from pytest_sopbench._core.values.text import first_of
 from pytest_sopbench._reports.text import counted
 from pytest_sopbench.errors import LoadingError
 
@@ -166,7 +167,9 @@ def find_header(grid: Grid, wanted: tuple[int, int] | None = None) -> Header:
     rows = [_texts(grid, place) for place in range(top, bottom + 1)]
     if top < bottom:
         rows[0] = _spread(rows[0])
-    names = [_parts(parts) for parts in zip(*rows, strict=True)]
+    names = [
+        tuple(part for part in dict.fromkeys(parts) if part) for parts in zip(*rows, strict=True)
+    ]
     return Header(top=top, bottom=bottom, names=names, notes=_notes(grid, top, bottom))
 
 
@@ -233,10 +236,6 @@ def _spread(texts: Sequence[str]) -> list[str]:
         last = text or last
         spread.append(last)
     return spread
-
-
-def _parts(parts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(part for part in dict.fromkeys(parts) if part)
 
 
 def _notes(grid: Grid, top: int, bottom: int) -> tuple[str, ...]:
@@ -311,9 +310,7 @@ class Sheet:
 
 def rows_text(numbers: Sequence[int]) -> str:
     """Return such as `rows 2, 5, 8 and 7 more`."""
-    shown = ", ".join(map(str, numbers[:_SHOWN]))
-    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
-    return f"row{'s' if len(numbers) > 1 else ''} {shown}{more}"
+    return f"row{'s' if len(numbers) > 1 else ''} {first_of(map(str, numbers), _SHOWN)}"
 
 
 def letter_of(place: int) -> str:
@@ -368,7 +365,7 @@ def _places(odds: Sequence[Odd]) -> str:
     """Name the columns: all of them if each has its rows, else the first few."""
     if any(one.rows for one in odds):
         return ", ".join(f"{one.column} ({one.rows})" if one.rows else one.column for one in odds)
-    return few(one.column for one in odds)
+    return first_of((one.column for one in odds), _SHOWN)
 
 
 def _oddities(column: Column, numbers: Sequence[int]) -> Iterator[Odd]:
@@ -402,13 +399,6 @@ def _oddities(column: Column, numbers: Sequence[int]) -> Iterator[Odd]:
         text = "dates, and {} of another kind, left as written"
         yield Odd(column=name, text=text, cells=len(others), rows=rows_text(others))
     yield from column.oddities
-
-
-def few(texts: Iterable[str]) -> str:
-    """Return the first few of some texts, and how many there are beside them."""
-    every = list(texts)
-    more = f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else ""
-    return f"{', '.join(every[:_SHOWN])}{more}"
 
 
 # Numbers and dates that are written as text: read if only one reading is possible.
@@ -821,9 +811,8 @@ def _filled(grid: Grid, header: Header) -> list[list[Cell]]:
 
 
 def _is_row(row: Sequence[Cell], header: Header) -> bool:
-    if not any(cell.text or cell.kind is Kind.FORMULA for cell in row):
-        return False
-    return not _repeats(row, header)
+    is_filled = any(cell.text or cell.kind is Kind.FORMULA for cell in row)
+    return is_filled and not _repeats(row, header)
 
 
 def _repeats(row: Sequence[Cell], header: Header) -> bool:
@@ -864,7 +853,8 @@ def _row_notes(grid: Grid, header: Header, body: Sequence[Sequence[Cell]]) -> It
     below = range(header.bottom + 1, len(body))
     again = [grid.numbers[place] for place in below if _repeats(body[place], header)]
     if again:
-        yield f"rows that repeat the names of the columns are left out: {few(map(str, again))}"
+        rows = first_of(map(str, again), _SHOWN)
+        yield f"rows that repeat the names of the columns are left out: {rows}"
     merged = sum(1 for one in grid.merged if one.top > header.bottom)
     if merged:
         yield f"{merged} merged cells below the header: each row that one spans has its value"

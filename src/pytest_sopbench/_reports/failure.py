@@ -129,7 +129,7 @@ def headline(record: RunRecord) -> str:
         return f"wrong state: {one_line(record.state_differs[0])}{also}"
     if outcome is Outcome.WRONG and len(record.mismatches) == 1:
         one = record.mismatches[0]
-        return f"wrong: {_pair(one)}"
+        return f"wrong: {one_line(one.field)} is {shown(one.actual)}, not {expected_text(one)}"
     if outcome is Outcome.WRONG:
         names = ", ".join(one_line(one.field) for one in record.mismatches)
         wrong, fields = _differing(record)
@@ -178,10 +178,6 @@ def _asked(record: RunRecord) -> int:
     if record.document is None:
         return len(record.expected)
     return len(wrong_of(record.document, record).union(record.document.paths))
-
-
-def _pair(mismatch: Mismatch) -> str:
-    return f"{one_line(mismatch.field)} is {shown(mismatch.actual)}, not {expected_text(mismatch)}"
 
 
 def _task_lines(record: RunRecord, location: str, width: int) -> Iterator[str]:

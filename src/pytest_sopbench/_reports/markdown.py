@@ -21,6 +21,7 @@ from pytest_sopbench._core.metrics.total import Total, classes_of, total_of
 from pytest_sopbench._core.metrics.trials import disagreements
 from pytest_sopbench._core.model.task import TaskKey, agent_of, domain_of
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.values.text import first_of
 from pytest_sopbench._core.variants import VariantFinding
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure import value_line
@@ -224,8 +225,7 @@ def _task_lines(what: str, keys: Sequence[TaskKey], one: GroupComparison) -> Ite
     if not keys:
         return
     names = [_name(key) if one.groups > 1 else key.task for key in keys]
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    yield f"- {what} {len(names)}: {', '.join(map(escaped, names[:NAMED]))}{more}"
+    yield f"- {what} {len(names)}: {first_of(map(escaped, names), NAMED)}"
 
 
 def _name(key: TaskKey) -> str:
@@ -386,15 +386,16 @@ _REASON = 160
 def markdown(page: SessionPage) -> str:
     """Return the page, with its last line ended."""
     known = [(name, value) for name, value in page.facts.items() if value]
+    domains = ", ".join(map(escaped, dict.fromkeys(map(domain_of, page.summaries))))
     blocks = [
-        [f"# SOP: {', '.join(map(escaped, _domains(page)))}, agent {escaped(page.agent)}"],
+        [f"# SOP: {domains}, agent {escaped(page.agent)}"],
         list(_verdict_lines(page)),
         list(leaderboard_block(page.leaderboard)),
         list(comparison_block(page.comparison)),
         list(_rate_lines(page.summaries)),
         list(documents_block(page.summaries)),
         list(fields_block(page.summaries)),
-        list(_judge_lines(page)),
+        list(section("Judge", (f"- {escaped(line)}" for line in report_lines(page.judge)))),
         list(trials_block(page.summaries, page.records)),
         list(variants_block(page.variants)),
         list(_outcome_lines(page)),
@@ -409,10 +410,6 @@ def markdown(page: SessionPage) -> str:
     ]
     text = "".join("\n".join(block) + "\n\n" for block in blocks if block).rstrip("\n")
     return f"{without_commands(text)}\n"
-
-
-def _domains(page: SessionPage) -> Sequence[str]:
-    return [*dict.fromkeys(map(domain_of, page.summaries))]
 
 
 def _verdict_lines(page: SessionPage) -> Iterator[str]:
@@ -471,10 +468,6 @@ def _rate_row(name: str, summary: Summary, chance: float | None) -> Sequence[str
 def _columns() -> list[Metric]:
     """Return the metrics of the table; the first is TSR, which alone has an interval."""
     return [metric for metric in METRICS.values() if metric.heading and metric.table]
-
-
-def _judge_lines(page: SessionPage) -> Iterator[str]:
-    return section("Judge", (f"- {escaped(line)}" for line in report_lines(page.judge)))
 
 
 def _outcome_lines(page: SessionPage) -> Iterator[str]:

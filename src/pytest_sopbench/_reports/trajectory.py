@@ -124,8 +124,9 @@ def departure_lines(
     departure = match.departure
     if departure is None:
         return []
+    how = f"match {match.match}, arguments {match.arguments}"
     return [
-        *_wrapped(f"{_title(match)}: step {departure.step}: {departure.why}", width, 2, taken),
+        *_wrapped(f"{how}: step {departure.step}: {departure.why}", width, 2, taken),
         *_table(aligned_rows(match), departure, actual, expected, width),
         *_explanation(match, departure, actual, width),
     ]
@@ -149,10 +150,6 @@ def call_text(name: str, arguments: JsonValue) -> str:
         inside = ", ".join(f"{key}={as_json(value)}" for key, value in arguments.items())
         return f"{name}({inside})"
     return f"{name}({as_json(arguments)})"
-
-
-def _title(match: TrajectoryMatch) -> str:
-    return f"match {match.match}, arguments {match.arguments}"
 
 
 def _rule_name(rule: RuleResult) -> str:
@@ -304,9 +301,10 @@ def call_lines(record: RunRecord, expected: Sequence[ExpectedCall], width: int) 
         label = "" if before else "calls"
         start = f"{label:<{LABEL_WIDTH}}{step:>{digits}} {padded(text, side)}"
         yield cut(f"{start}  {result}", width)
-        yield from _difference_lines(differences.get(step, ()), width)
-        for one in changed_by(record.state, step):
-            yield from labelled("", f"changed: {one}", width=width)
+        for one in differences.get(step, ()):
+            yield from labelled("", f"differs: {difference_text(one)}", width=width)
+        for change in changed_by(record.state, step):
+            yield from labelled("", f"changed: {change}", width=width)
         before = step
 
 
@@ -333,11 +331,6 @@ def _shown_steps(count: int, differences: Differences) -> Sequence[int]:
         return every
     ends = {*every[: CALLS - _LAST - 1], *every[-_LAST:]}
     return sorted({*ends, *differences})
-
-
-def _difference_lines(differences: Sequence[ArgumentDifference], width: int) -> Iterator[str]:
-    for one in differences:
-        yield from labelled("", f"differs: {difference_text(one)}", width=width)
 
 
 def _came_back(call: CallRecord) -> str:

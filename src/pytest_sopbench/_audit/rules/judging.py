@@ -22,7 +22,7 @@ from pytest_sopbench._core.judging import Question
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
 from pytest_sopbench._core.model.trace import Answer
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.text import fold
+from pytest_sopbench._core.values.text import first_of, fold
 from pytest_sopbench._loading.tables import ColumnType, infer_type
 from pytest_sopbench._running.comparing import Comparer, ask, similar
 from pytest_sopbench._running.comparing import Place as Whereabouts
@@ -152,9 +152,10 @@ def _mixed_columns(subject: Subject) -> Iterator[Fault]:
             continue
         odd = _odd_ones(table.cells(name))
         if odd:
+            words = first_of(map(repr, odd), SHOWN)
             yield Fault(
                 place=Place(file=subject.data_file, column=name),
-                what=f"most cells are numbers, and {_listed(odd)} make it a column of text",
+                what=f"most cells are numbers, and {words} make it a column of text",
                 do=f'correct them, or declare it: "types": {{"{name}": "text"}}',
             )
 
@@ -175,11 +176,6 @@ def _labels(subject: Subject, field: OutputField) -> tuple[str, ...]:
 
 def _cells(subject: Subject, field: OutputField) -> list[JsonValue]:
     return [task.expected_as_written[field.name] for task in subject.tasks]
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(map(repr, names[:SHOWN])) + more
 
 
 # Fields that are compared otherwise than by equal values: do they tell anything?

@@ -92,17 +92,14 @@ def _labels_without_rows(subject: Subject) -> Iterator[Fault]:
                 what=f"{label!r} is a value of the field, and no row expects it",
                 do="add rows in which it is right, or take it off the values",
             )
+        beside = " and ".join(map(repr, field.values[:2]))
         for label, line in _named_beside(subject, field.values):
             yield Fault(
                 place=Place(file=_sop_file(subject), line=line),
-                what=f"the procedure names {label!r} beside {_some(field.values)}, and no row"
+                what=f"the procedure names {label!r} beside {beside}, and no row"
                 f" expects it as {field.name!r}",
                 do="add rows in which it is right, or correct the text",
             )
-
-
-def _some(values: Sequence[str]) -> str:
-    return " and ".join(map(repr, values[:2]))
 
 
 def _named_beside(subject: Subject, labels: Sequence[str]) -> Iterator[tuple[str, int]]:

@@ -6,7 +6,7 @@ import json
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Context, Decimal
@@ -45,6 +45,13 @@ _JOINER: Final = "\u034f"
 def fold(text: str) -> str:
     """Return the one spelling of all texts that are equal after normalisation."""
     return _fold_short(text) if len(text) <= _SHORT else _fold(text)
+
+
+def first_of(texts: Iterable[str], most: int) -> str:
+    """Return the first of some texts with commas between them, and how many there are beside."""
+    every = list(texts)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return f"{', '.join(every[:most])}{more}"
 
 
 def is_empty(value: JsonValue) -> bool:

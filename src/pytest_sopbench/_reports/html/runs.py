@@ -163,7 +163,9 @@ def confused_fields(
         for title, summary in page.summaries.items()
         for table in summary.confusions
         # If all are right no reason tells that they are numbers, but their labels do.
-        if not all(one == other and _is_number(one) for one, other in table.pairs)
+        if not all(
+            one == other and read_as_json_writes(one) is not None for one, other in table.pairs
+        )
     )
     return [one for one in dict.fromkeys(found) if one not in numbers]
 
@@ -176,10 +178,6 @@ def number_fields(page: SessionPage) -> frozenset[tuple[str, str]]:
         for miss in one.mismatches
         if number_kind(miss)
     )
-
-
-def _is_number(label: str) -> bool:
-    return read_as_json_writes(label) is not None
 
 
 def changes_of(page: SessionPage) -> Mapping[TaskKey, str]:

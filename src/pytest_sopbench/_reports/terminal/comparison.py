@@ -73,7 +73,8 @@ def comparison_lines(comparison: GroupComparison) -> Iterator[str]:
             if change.open:
                 why = one_line(f"{METRICS[name].label} not compared: {change.open}")
                 yield from _said(why.split(), gap=" ")
-        yield from _said(_kind_parts(comparison), gap=" ")
+        kinds = [f"{was} -> {now} {count}" for (was, now), count in comparison.kinds.items()]
+        yield from _said(with_commas(kinds), gap=" ")
         yield from _said(moved_path_parts(comparison), gap=" ")
         yield from _said(field_change_parts(comparison), gap=_GAP)
         yield from _collapse_lines(comparison)
@@ -224,11 +225,6 @@ def field_change_parts(comparison: GroupComparison) -> Iterator[str]:
         if score.before != score.now:
             means = f"{score.before:.3g} -> {score.now:.3g}"
             yield f"score of {one_line(score.field)} {means}, {p_value(score.test.p)}"
-
-
-def _kind_parts(comparison: GroupComparison) -> Sequence[str]:
-    kinds = comparison.kinds.items()
-    return with_commas([f"{was} -> {now} {number}" for (was, now), number in kinds])
 
 
 def moved_path_parts(comparison: GroupComparison) -> Sequence[str]:

@@ -359,7 +359,8 @@ def contract_lines(summary: Summary, *, verbosity: int = 0) -> Iterator[str]:
         if rule.broken:
             yield cut(f"{'':{_LABEL}}{_breach(rule)}", WIDTH)
     if verbosity > 0:
-        yield from _enumerated("held", [_counts(rule) for rule in held])
+        counts = [f"{rule_name(rule)} {rule.held} of {rule.exercised}" for rule in held]
+        yield from _enumerated("held", counts)
         idle = [one_line(rule.id) for rule in summary.rules if not rule.exercised]
         yield from _enumerated("not exercised by any task:", idle)
 
@@ -383,10 +384,6 @@ def _unseen(summary: Summary) -> str:
 
 def _breach(rule: RuleTally) -> str:
     return f"{rule_name(rule)} broken in {rule.broken} of {rule.exercised}"
-
-
-def _counts(rule: RuleTally) -> str:
-    return f"{rule_name(rule)} {rule.held} of {rule.exercised}"
 
 
 def _enumerated(word: str, parts: Sequence[str]) -> Iterator[str]:

@@ -37,21 +37,7 @@ _THOUGHTS: Final = ("reasoning_content", "reasoning_details")
 class OpenAIChat(OpenAISdk):
     """`openai/MODEL`."""
 
-    takes = frozenset(
-        {
-            "temperature",
-            "top_p",
-            "max_tokens",
-            "seed",
-            "reasoning_effort",
-            "parallel_tool_calls",
-            "extra_body",
-            "extra_headers",
-            "base_url",
-            "api_key",
-        }
-    )
-    """The settings that this provider knows."""
+    takes = OpenAISdk.takes | {"seed"}
 
     def __init__(
         self, model: str, parameters: Mapping[str, object], connection: Connection

@@ -39,21 +39,6 @@ _NOT_ENDED: Final = ("queued", "in_progress", "cancelled")
 class OpenAIResponses(OpenAISdk):
     """`openai-responses/MODEL`."""
 
-    takes = frozenset(
-        {
-            "temperature",
-            "top_p",
-            "max_tokens",
-            "reasoning_effort",
-            "parallel_tool_calls",
-            "extra_body",
-            "extra_headers",
-            "base_url",
-            "api_key",
-        }
-    )
-    """The settings that this provider knows."""
-
     def __init__(
         self, model: str, parameters: Mapping[str, object], connection: Connection
     ) -> None:

@@ -55,6 +55,21 @@ class OpenAISdk:
         AgentSpecError: the SDK cannot make its client.
     """
 
+    takes = frozenset(
+        {
+            "temperature",
+            "top_p",
+            "max_tokens",
+            "reasoning_effort",
+            "parallel_tool_calls",
+            "extra_body",
+            "extra_headers",
+            "base_url",
+            "api_key",
+        }
+    )
+    """The settings that this provider knows."""
+
     def __init__(
         self,
         connection: Connection,
