@@ -55,8 +55,7 @@ class RunAlarms:
         if not record.notes:
             return
         if GOES_ON in record.notes:
-            trial = f"/t{record.trial}" if record.trial > 1 else ""
-            self.abandoned.append(f"{record.domain}/{record.task}{trial}")
+            self.abandoned.append(_name(record.key))
         self.again += any(note.startswith(ATTEMPT) for note in record.notes)
         self.stood += any(note.startswith(STOOD_STILL) for note in record.notes)
         self.held += any(HELD in note for note in record.notes)
@@ -67,12 +66,7 @@ def special_lines(special: RunAlarms) -> Iterator[str]:
     """Yield what there is to say, 80 columns wide."""
     if special.abandoned:
         runs = counted(len(special.abandoned), "timed-out agent")
-        names = [one_line(name) for name in special.abandoned[:NAMED]]
-        more = len(special.abandoned) - len(names)
-        names += [f"{more} more"] if more else []
-        yield from packed(
-            f"alarm  {runs} may go on calling models:", with_commas(names), gap=" ", indent=7
-        )
+        yield from _alarm(f"{runs} may go on calling models:", special.abandoned)
     if special.again:
         runs = counted(special.again, "run was", "runs were")
         yield f"note   {runs} made again, as the provider was not available before"
@@ -164,8 +158,6 @@ def budget_lines(
 
 # What is said of runs whose worker died, and which were not made again.
 
-"""Runs that are named; of the rest the number is printed."""
-
 
 def death_lines(unmade: Sequence[RunKey], *, tests: int) -> Iterator[str]:
     """Yield why the session fails though no test has failed, 80 columns wide.
@@ -175,7 +167,8 @@ def death_lines(unmade: Sequence[RunKey], *, tests: int) -> Iterator[str]:
         tests: how many tests were to be run again, and were not.
     """
     if unmade:
-        yield from _named(f"{_in_flight(unmade)}, and not made again; counted as crash:", unmade)
+        said = f"{_in_flight(unmade)}, and not made again; counted as crash:"
+        yield from _alarm(said, [*map(_name, unmade)])
     elif tests:
         waited = counted(tests, "test was", "tests were")
         yield f"alarm  {waited} running when a worker died, and not run again"
@@ -183,7 +176,7 @@ def death_lines(unmade: Sequence[RunKey], *, tests: int) -> Iterator[str]:
 
 def untold_lines(unmade: Sequence[RunKey]) -> Iterator[str]:
     """Yield why a session fails of which no worker has told what was planned."""
-    yield from _named(f"{_in_flight(unmade)}, and not made again:", unmade)
+    yield from _alarm(f"{_in_flight(unmade)}, and not made again:", [*map(_name, unmade)])
     yield "       no worker has told what was planned, so nothing is counted or saved"
 
 
@@ -191,11 +184,10 @@ def _in_flight(unmade: Sequence[RunKey]) -> str:
     return f"{counted(len(unmade), 'run was', 'runs were')} in flight when a worker died"
 
 
-def _named(said: str, unmade: Sequence[RunKey]) -> Iterator[str]:
-    names = [_name(key) for key in unmade[:NAMED]]
-    more = len(unmade) - len(names)
-    names += [f"{more} more"] if more else []
-    yield from packed("alarm ", [*said.split(), *with_commas(names)], gap=" ", indent=7)
+def _alarm(said: str, runs: Sequence[str]) -> Iterator[str]:
+    more = [f"{len(runs) - NAMED} more"] if len(runs) > NAMED else []
+    names = with_commas([*runs[:NAMED], *more])
+    yield from packed("alarm ", [*said.split(), *names], gap=" ", indent=7)
 
 
 def _name(key: RunKey) -> str:
@@ -292,8 +284,6 @@ def _quoted(text: str) -> str:
 
 
 # By which prices costs were reckoned, and which models have none.
-
-"""Models that are named; of the rest the number is printed."""
 
 
 @dataclass(slots=True)
@@ -403,12 +393,13 @@ def rescored_lines(
         )
     yield f"{counted(len(changed), 'run has', 'runs have')} another outcome"
     labels = telling_labels({one.agent for one, _ in changed})
-    for old_run, new_run in changed[:LIMIT]:
+    lines: list[str] = []
+    for old_run, new_run in changed:
         what = f"{old_run.outcome.value} -> {new_run.outcome.value}"
         why = f": {one_line(new_run.reason)}" if new_run.reason else ""
         by = f"[{one_line(labels[old_run.agent])}]" if labels else ""
-        yield cut(f"  {_name_of_run(old_run)}{by} {what}{why}", WIDTH)
-    yield from _rest(len(changed))
+        lines.append(f"{_name_of_run(old_run)}{by} {what}{why}")
+    yield from _first_of(lines)
 
 
 def refused_lines(refused: Mapping[str, Sequence[RunRecord]]) -> Iterator[str]:
@@ -417,14 +408,14 @@ def refused_lines(refused: Mapping[str, Sequence[RunRecord]]) -> Iterator[str]:
     yield f"sopbench: {counted(count, 'run')} cannot be judged again, so nothing is written"
     for why, runs in refused.items():
         yield f"{counted(len(runs), 'run')}: {why}"
-        for one in runs[:LIMIT]:
-            yield cut(f"  {_name_of_run(one)}", WIDTH)
-        yield from _rest(len(runs))
+        yield from _first_of([*map(_name_of_run, runs)])
 
 
-def _rest(count: int) -> Iterator[str]:
-    if count > LIMIT:
-        yield f"  and {count - LIMIT} more"
+def _first_of(lines: Sequence[str]) -> Iterator[str]:
+    for line in lines[:LIMIT]:
+        yield cut(f"  {line}", WIDTH)
+    if len(lines) > LIMIT:
+        yield f"  and {len(lines) - LIMIT} more"
 
 
 def _name_of_run(record: RunRecord) -> str:
@@ -434,17 +425,13 @@ def _name_of_run(record: RunRecord) -> str:
 
 # What the terminal says of snapshots: what was not approved, and what is left over.
 
-"""Tasks that are named one by one."""
-
 
 def not_approved_lines(reasons: Mapping[str, str]) -> Iterator[str]:
     """Name the tasks whose snapshots stay as they were, by `DOMAIN/TASK`, each with its reason."""
     if not reasons:
         return
     yield f"{len(reasons)} not approved; what was approved before stays as it was"
-    for task, why in list(reasons.items())[:LIMIT]:
-        yield cut(one_line(f"  {task}: {why}"), WIDTH)
-    yield from _rest(len(reasons))
+    yield from _first_of([one_line(f"{task}: {why}") for task, why in reasons.items()])
 
 
 def leftover_lines(tasks: Sequence[str], *, deleted: bool) -> Iterator[str]:
@@ -453,9 +440,7 @@ def leftover_lines(tasks: Sequence[str], *, deleted: bool) -> Iterator[str]:
         return
     count = counted(len(tasks), "unused snapshot")
     yield f"{count} deleted" if deleted else f"{count}: the domain has no such task"
-    for task in tasks[:LIMIT]:
-        yield cut(one_line(f"  {task}"), WIDTH)
-    yield from _rest(len(tasks))
+    yield from _first_of([*map(one_line, tasks)])
     if not deleted:
         yield "pytest --snapshot-update deletes what is unused"
 
