@@ -6,7 +6,6 @@ import difflib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NoReturn, TypeAlias, cast
@@ -56,11 +55,12 @@ from pytest_sopbench._core.trajectory.calls import ExpectedCall
 from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
 from pytest_sopbench.errors import LoadingError, RowError
 
-from .files import is_a_file, listed, nearest_few, shown
+from .files import listed, nearest_few, shown
 from .layout import Layout
 from .metadata import Described
 from .rows import TaskRows
-from .tools import read_expected_calls, references
+from .tools import EXPECTED_CALLS_FILE as EXPECTED_CALLS
+from .tools import references
 
 # The rule that is being read: the names it may use, and the errors that name it.
 
@@ -267,8 +267,6 @@ def _key(parts: Sequence[int | str]) -> str:
 
 # What a domain asks of the way to an answer: its contract, and the calls it expects.
 
-EXPECTED_CALLS: Final = "expected_calls.jsonl"
-
 
 def domain_contract(
     described: Described,
@@ -315,20 +313,6 @@ def _check_expected(
         )
 
 
-def domain_expected_calls(
-    described: Described, specs: Sequence[ToolSpec], ids: Sequence[str]
-) -> Mapping[str, tuple[ExpectedCall, ...]]:
-    """Read `expected_calls.jsonl`, if there is one.
-
-    Raises:
-        LoadingError: a line of it cannot be used.
-    """
-    path = described.path.parent / EXPECTED_CALLS
-    if not is_a_file(path):
-        return {}
-    return read_expected_calls(path, tasks=ids, tools=[spec.name for spec in specs])
-
-
 def _check_rows(contract: Contract, tasks: TaskRows) -> None:
     """Refuse the first row that a condition cannot read; no other task is built."""
     doubtful = [
@@ -355,12 +339,11 @@ class DemandReader:
     """Reads one kind of demand.
 
     `shape` is what may stand under its key, as pydantic annotates it, and `read` makes the demand
-    of such a value. `keys` are all that may stand inside, for hints.
+    of such a value.
     """
 
     shape: Any
     read: Callable[[Any, RulePlace], Demand]
-    keys: frozenset[str] = frozenset()
 
 
 def keys_of(shape: type[Strict]) -> frozenset[str]:
@@ -406,14 +389,6 @@ def _requires(model: _Requires, place: RulePlace) -> Requires:
 _Stages: TypeAlias = Annotated[list[Name | Names], Field(min_length=2)]
 
 
-def _before(stages: Sequence[str | list[str]], place: RulePlace) -> Before:
-    return Before(stages=_stages("before", stages, place))
-
-
-def _in_order(stages: Sequence[str | list[str]], place: RulePlace) -> InOrder:
-    return InOrder(stages=_stages("in_order", stages, place))
-
-
 def _stages(
     key: str, stages: Sequence[str | list[str]], place: RulePlace
 ) -> tuple[tuple[str, ...], ...]:
@@ -425,10 +400,6 @@ def _stages(
 def _after_approval(value: list[str] | dict[str, str], place: RulePlace) -> AfterApproval:
     place.tool_list("after_approval", list(value))
     return AfterApproval(steps=value if isinstance(value, dict) else dict.fromkeys(value, ""))
-
-
-def _asks_approval(steps: Sequence[str], _: RulePlace) -> AsksApproval:
-    return AsksApproval(steps=tuple(steps))
 
 
 def _argument(model: _Argument, place: RulePlace) -> ArgumentDemand:
@@ -509,31 +480,37 @@ def _state(model: _State, place: RulePlace) -> StateDemand:
     )
 
 
-def _forbids(tools: Sequence[str], place: RulePlace) -> Forbids:
-    return Forbids(tools=place.tool_list("forbids", tools))
-
-
 def _at_most(limits: dict[str, int], place: RulePlace) -> AtMost:
     place.tool_list("at_most", list(limits))
     return AtMost(limits=limits)
 
 
 READERS: Final[dict[str, DemandReader]] = {
-    DemandKind.REQUIRES: DemandReader(shape=_Requires, read=_requires, keys=keys_of(_Requires)),
-    DemandKind.FORBIDS: DemandReader(shape=Names, read=_forbids),
+    DemandKind.REQUIRES: DemandReader(shape=_Requires, read=_requires),
+    DemandKind.FORBIDS: DemandReader(
+        shape=Names, read=lambda names, place: Forbids(tools=place.tool_list("forbids", names))
+    ),
     DemandKind.AT_MOST: DemandReader(
         shape=Annotated[dict[Name, Annotated[int, Field(ge=1)]], Field(min_length=1)],
         read=_at_most,
     ),
-    DemandKind.BEFORE: DemandReader(shape=_Stages, read=_before),
-    DemandKind.IN_ORDER: DemandReader(shape=_Stages, read=_in_order),
+    DemandKind.BEFORE: DemandReader(
+        shape=_Stages,
+        read=lambda stages, place: Before(stages=_stages("before", stages, place)),
+    ),
+    DemandKind.IN_ORDER: DemandReader(
+        shape=_Stages,
+        read=lambda stages, place: InOrder(stages=_stages("in_order", stages, place)),
+    ),
     DemandKind.AFTER_APPROVAL: DemandReader(
         shape=Annotated[Names | dict[Name, Name], Field(min_length=1)], read=_after_approval
     ),
-    DemandKind.ASKS_APPROVAL: DemandReader(shape=Names, read=_asks_approval),
-    DemandKind.ARGUMENTS: DemandReader(shape=_Argument, read=_argument, keys=keys_of(_Argument)),
+    DemandKind.ASKS_APPROVAL: DemandReader(
+        shape=Names, read=lambda steps, _: AsksApproval(steps=tuple(steps))
+    ),
+    DemandKind.ARGUMENTS: DemandReader(shape=_Argument, read=_argument),
     DemandKind.AS_EXPECTED: DemandReader(shape=Names, read=_as_expected),
-    DemandKind.STATE: DemandReader(shape=_State, read=_state, keys=keys_of(_State)),
+    DemandKind.STATE: DemandReader(shape=_State, read=_state),
 }
 """The reader of every demand; a rule has exactly one of these keys."""
 
@@ -546,16 +523,6 @@ class _Rule(Strict):
     clause: str = ""
     severity: Literal["must", "should"] = "should"
     when: ConditionModel | None = None
-
-
-Readers: TypeAlias = tuple[tuple[str, DemandReader], ...]
-
-
-@lru_cache(maxsize=4)
-def _model_of(readers: Readers) -> type[_Rule]:
-    """Return the shape of a rule: what every rule has, and one key for each kind of demand."""
-    demands: dict[str, Any] = {str(kind): (reader.shape | None, None) for kind, reader in readers}
-    return create_model("Rule", __base__=_Rule, **demands)
 
 
 def read_contract(
@@ -579,12 +546,15 @@ def read_contract(
         LoadingError: a key or value that no rule has, a rule without a demand or with two, an
             id given twice, or the name of a tool or column that the domain does not have.
     """
+    # What every rule has, and one key for each kind of demand.
+    demands: dict[str, Any] = {str(kind): (one.shape | None, None) for kind, one in READERS.items()}
+    shape: type[_Rule] = create_model("Rule", __base__=_Rule, **demands)
     seen: set[str] = set()
     rules: list[Rule] = []
     for number, raw in enumerate(_rule_list(data, path), start=1):
         label = _label(raw, number)
         place = RulePlace(path=path, rule=label, tools=tools, columns=columns, tables=tables)
-        rule = _read_rule(raw, place)
+        rule = _read_rule(raw, place, shape)
         if rule.id in seen:
             place.refuse("id", "given to two rules", "give every rule its own id")
         seen.add(rule.id)
@@ -608,14 +578,13 @@ def _label(raw: object, number: int) -> str:
     return repr(name) if isinstance(name, str) and name else f"number {number}"
 
 
-def _read_rule(raw: object, place: RulePlace) -> Rule:
-    shape = _model_of(tuple(READERS.items()))
+def _read_rule(raw: object, place: RulePlace, shape: type[_Rule]) -> Rule:
     try:
         model = shape.model_validate(raw)
     except ValidationError as fault:
         # Every key that may stand somewhere in a rule.
-        inside = (reader.keys for reader in READERS.values())
-        refuse_shape(fault, place, keys_of(shape).union(keys_of(ConditionModel), *inside))
+        inside: tuple[type[Strict], ...] = (shape, ConditionModel, _Requires, _Argument, _State)
+        refuse_shape(fault, place, frozenset[str]().union(*map(keys_of, inside)))
     given = {kind: value for kind in READERS if (value := getattr(model, kind)) is not None}
     if len(given) != 1:
         found = f"has {' and '.join(given)}" if given else "demands nothing"

@@ -17,7 +17,8 @@ from typing import Any, Final
 from pytest_sopbench._core.domain import Domain, contract_fingerprint
 from pytest_sopbench.errors import LoadingError
 
-from .load import EXPECTED_CALLS, POLICY_FILE
+from .load import POLICY_FILE
+from .tools import EXPECTED_CALLS_FILE
 
 # The strong sample of a domain: the few tasks that fail whatever all of them fail.
 
@@ -52,18 +53,18 @@ class StrongSample:
 
 def data_hash(domain: Domain) -> str:
     """What a sample holds for: rows, procedure, tools, rules, policy and expected calls."""
-    files = {"policy": domain.folder / POLICY_FILE, "calls": domain.folder / EXPECTED_CALLS}
+    files = {"policy": domain.folder / POLICY_FILE, "calls": domain.folder / EXPECTED_CALLS_FILE}
     hashes = {
         **domain.hashes,
         "rules": contract_fingerprint(domain.contract)[:_SHOWN],
-        **{name: _hash_of(path) for name, path in files.items() if path.is_file()},
+        # As texts, so that a checkout with other ends of lines has the same.
+        **{
+            name: sha256(path.read_text("utf-8").encode()).hexdigest()[:_SHOWN]
+            for name, path in files.items()
+            if path.is_file()
+        },
     }
     return " ".join(f"{name}:{hashes[name]}" for name in sorted(hashes))
-
-
-def _hash_of(path: Path) -> str:
-    # As a text, so that a checkout with other ends of lines has the same.
-    return sha256(path.read_text("utf-8").encode()).hexdigest()[:_SHOWN]
 
 
 def read_strong_sample(domain: Domain) -> StrongSample:

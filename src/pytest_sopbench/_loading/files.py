@@ -143,7 +143,10 @@ def parse_json(text: str, path: Path, *, line: int | None = None) -> JsonValue:
         value: JsonValue = STRICT.decode(text)
     except json.JSONDecodeError as fault:
         row = fault.lineno if line is None else line
-        hint = _advice(fault) or ("" if line is None else "each line is one JSON object")
+        hint = "" if line is None else "each line is one JSON object"
+        if fault.msg == "Extra data":
+            rest = fault.doc[fault.pos : fault.pos + 20].split("\n")[0]
+            hint = f"remove what follows: {rest!r}"
         raise kind(path, _what(fault), row=row, hint=hint) from fault
     except RefusedError as fault:
         raise kind(path, str(fault), row=line) from fault
@@ -208,13 +211,6 @@ def _what(fault: json.JSONDecodeError) -> str:
         return f"not JSON: the document has ended before character {fault.colno} of this line"
     problem = fault.msg[:1].lower() + fault.msg[1:].removesuffix(" at")
     return f"not JSON: {problem} at character {fault.colno}"
-
-
-def _advice(fault: json.JSONDecodeError) -> str:
-    if fault.msg == "Extra data":
-        rest = fault.doc[fault.pos : fault.pos + 20].split("\n")[0]
-        return f"remove what follows: {rest!r}"
-    return ""
 
 
 def _inside(value: JsonValue) -> Iterable[JsonValue]:

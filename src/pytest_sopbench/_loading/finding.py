@@ -125,7 +125,12 @@ def metadata_name(folder: Path) -> str:
 
 def candidates(where: SearchPaths) -> tuple[DomainCandidate, ...]:
     """All places that may hold a domain: the project's, then the bundled, then the installed."""
-    return (*project_candidates(where), *bundled_candidates(), *_installed())
+    points = importlib.metadata.entry_points(group=ENTRY_POINTS)
+    installed = (
+        DomainCandidate(names=(point.name,), origin=Origin.INSTALLED, entry_point=point)
+        for point in sorted(points, key=lambda point: (point.name, point.value))
+    )
+    return (*project_candidates(where), *bundled_candidates(), *installed)
 
 
 def project_candidates(where: SearchPaths) -> tuple[DomainCandidate, ...]:
@@ -134,7 +139,11 @@ def project_candidates(where: SearchPaths) -> tuple[DomainCandidate, ...]:
     for path in where.sop_paths:
         top = absolute(path, where.rootdir)
         folders.update(dict.fromkeys([top] if is_domain_folder(top) else _readable_in(top)))
-    return tuple(_candidate(folder, Origin.PROJECT) for folder in folders)
+    found: list[DomainCandidate] = []
+    for folder in folders:
+        names = dict.fromkeys(filter(None, (folder.name, metadata_name(folder))))
+        found.append(DomainCandidate(names=(*names,), origin=Origin.PROJECT, folder=folder))
+    return tuple(found)
 
 
 def bundled_candidates() -> tuple[DomainCandidate, ...]:
@@ -164,19 +173,6 @@ def _readable_in(top: Path) -> list[Path]:
 def absolute(path: Path, start: Path) -> Path:
     """The path without `..`, from the folder at which relative paths start."""
     return Path(os.path.abspath(start / path))  # noqa: PTH100 - a symlink keeps its own name
-
-
-def _candidate(folder: Path, origin: Origin) -> DomainCandidate:
-    names = dict.fromkeys((folder.name, metadata_name(folder)))
-    return DomainCandidate(
-        names=tuple(name for name in names if name), origin=origin, folder=folder
-    )
-
-
-def _installed() -> Iterator[DomainCandidate]:
-    points = importlib.metadata.entry_points(group=ENTRY_POINTS)
-    for point in sorted(points, key=lambda point: (point.name, point.value)):
-        yield DomainCandidate(names=(point.name,), origin=Origin.INSTALLED, entry_point=point)
 
 
 def _entry_folder(point: importlib.metadata.EntryPoint) -> Path:
@@ -329,7 +325,9 @@ def _of(name: str, where: SearchPaths) -> Iterable[FoundDomain]:
     if _is_path(name):
         return [_at_path(name, where)]
     if name == ALL:
-        return _many(project_candidates(where), where, name, _no_project(where))
+        paths = listed(str(path) for path in where.sop_paths) or "no folder"
+        hint = f"'all' means the project's own domains, and sop_paths ({paths}) has none"
+        return _many(project_candidates(where), where, name, hint)
     if name == BUNDLED_WORD:
         return _many(bundled_candidates(), where, name, "")
     if any(mark in name for mark in _WILDCARDS):
@@ -380,11 +378,6 @@ def _many(
     return sorted(every, key=lambda one: (one.name, one.folder))
 
 
-def _no_project(where: SearchPaths) -> str:
-    paths = listed(str(path) for path in where.sop_paths) or "no folder"
-    return f"'all' means the project's own domains, and sop_paths ({paths}) has none"
-
-
 def _globbed(pattern: str, where: SearchPaths) -> Iterable[FoundDomain]:
     every = candidates(where)
     matching = [
@@ -418,18 +411,15 @@ def _unknown_name(name: str, every: Sequence[DomainCandidate], where: SearchPath
         return f"for the folder of that name write ./{name}"
     near = nearest(name, (known for place in every for known in place.names))
     told = f"did you mean {near!r}? {_known(every)}" if near else _known(every)
-    is_lost = all(place.origin is not Origin.PROJECT for place in every)
-    return "\n".join(filter(None, (told, _looked_in(where) if is_lost else "")))
+    if not where.sop_paths or any(place.origin is Origin.PROJECT for place in every):
+        return told
+    folders = (str(absolute(path, where.rootdir)) for path in where.sop_paths)
+    return f"{told}\nlooked in {listed(folders)}"
 
 
 def _known(every: Sequence[DomainCandidate]) -> str:
     names = sorted({place.names[-1] for place in every})
     return f"known: {listed(names)}" if names else "none is known; sop_paths says where they lie"
-
-
-def _looked_in(where: SearchPaths) -> str:
-    folders = (absolute(path, where.rootdir) for path in where.sop_paths)
-    return f"looked in {listed(map(str, folders))}" if where.sop_paths else ""
 
 
 def _check_distinct(every: Iterable[FoundDomain]) -> None:

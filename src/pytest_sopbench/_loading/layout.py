@@ -192,7 +192,8 @@ def lay_out(described: Described, table: Table, specs: Sequence[ToolSpec]) -> La
     metadata, path = described.metadata, described.path
     _check_names(path, metadata, table)
     labels = _labels(metadata)
-    _check_parts(path, metadata, labels)
+    for problem, hint in _odd_parts(metadata, labels):
+        raise LoadingError(path, problem, hint=hint)
     withheld = {*metadata.output_columns, *labels, *metadata.private_columns}
     id_column = metadata.id_column or inferred_id_column(table, but=withheld)
     warnings: tuple[str, ...] = ()
@@ -211,11 +212,17 @@ def lay_out(described: Described, table: Table, specs: Sequence[ToolSpec]) -> La
         inputs = tuple(name for name in metadata.input_columns if name not in private)
         warnings = _kept_back(path, metadata.input_columns, private)
     if id_column is None and table.path.name == PUBLISHED_DATA:
-        id_column = _instead_of_inputs(table, inputs, withheld)
+        # What names the tasks of a published folder if inputs cannot.
+        is_needed = not tells_rows_apart(table, inputs)
+        id_column = unique_column(table, but=withheld) if is_needed else None
     elif id_column is None:
         id_column = meant_as_ids(table, but=withheld)
     if id_column is None:
-        warnings = (*warnings, _no_ids(table))
+        unnamed = (
+            f"{table.path.name}: no column called 'id' or '*_id' has another value in each row,"
+            " so tasks are called by a hash of their inputs; 'id_column' names another column"
+        )
+        warnings = (*warnings, unnamed)
     taken = {*inputs, *metadata.output_columns, *labels}
     return Layout(
         inputs=inputs,
@@ -238,20 +245,6 @@ def _kept_back(path: Path, named: Sequence[str], private: set[str]) -> tuple[str
         return ()
     where = "in 'input_columns' and in 'private_columns'"
     return (f"{path.name}: {listed(map(repr, both))} {where}: no agent is given what is private",)
-
-
-def _instead_of_inputs(table: Table, inputs: Sequence[str], withheld: set[str]) -> str | None:
-    """The column that names the tasks of a published folder if inputs cannot."""
-    if tells_rows_apart(table, inputs):
-        return None
-    return unique_column(table, but=withheld)
-
-
-def _no_ids(table: Table) -> str:
-    return (
-        f"{table.path.name}: no column called 'id' or '*_id' has another value in each row,"
-        " so tasks are called by a hash of their inputs; 'id_column' names another column"
-    )
 
 
 def _labels(metadata: Metadata) -> dict[str, str]:
@@ -289,48 +282,29 @@ def _separator_hint(table: Table) -> str:
     return f"it has {listed(table.columns)}"
 
 
-def _check_parts(path: Path, metadata: Metadata, labels: Mapping[str, str]) -> None:
+def _odd_parts(metadata: Metadata, labels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield which column would have two parts that exclude each other, and what to do."""
     outputs = set(metadata.output_columns)
     for name in metadata.input_columns or ():
         if name in outputs:
-            raise LoadingError(
-                path,
-                f"{name!r} stands in 'input_columns' and in 'output_columns'",
-                hint="an input would hand the agent the expected answer; keep it in one of them",
-            )
+            hint = "an input would hand the agent the expected answer; keep it in one of them"
+            yield f"{name!r} stands in 'input_columns' and in 'output_columns'", hint
         if name in labels:
-            raise LoadingError(
-                path,
-                f"{name!r} stands in 'input_columns' and is the {labels[name]!r}",
-                hint="what is said about the answer is not for the agent; take it off the inputs",
-            )
+            hint = "what is said about the answer is not for the agent; take it off the inputs"
+            yield f"{name!r} stands in 'input_columns' and is the {labels[name]!r}", hint
     for name, key in labels.items():
         if name in outputs:
-            raise LoadingError(path, f"{name!r} stands in 'output_columns' and is the {key!r}")
-    _check_id(path, metadata, outputs | set(labels))
+            yield f"{name!r} stands in 'output_columns' and is the {key!r}", ""
+    if metadata.id_column in {*outputs, *labels}:
+        hint = "ids are given to the agent; name another column, or remove the key"
+        yield f"{metadata.id_column!r} is the 'id_column' and tells the answer", hint
+    if metadata.id_column in metadata.private_columns:
+        hint = "ids are printed everywhere; name another column, or remove the key"
+        yield f"{metadata.id_column!r} is the 'id_column' and a private column", hint
     for name in metadata.types:
         if name in outputs:
-            raise LoadingError(
-                path,
-                f"key 'types': {name!r} is an output column",
-                hint=f'say it under "outputs": {{"{name}": {{"type": ...}}}}',
-            )
-
-
-def _check_id(path: Path, metadata: Metadata, about_answers: set[str]) -> None:
-    name = metadata.id_column
-    if name in about_answers:
-        raise LoadingError(
-            path,
-            f"{name!r} is the 'id_column' and tells the answer",
-            hint="ids are given to the agent; name another column, or remove the key",
-        )
-    if name in metadata.private_columns:
-        raise LoadingError(
-            path,
-            f"{name!r} is the 'id_column' and a private column",
-            hint="ids are printed everywhere; name another column, or remove the key",
-        )
+            hint = f'say it under "outputs": {{"{name}": {{"type": ...}}}}'
+            yield f"key 'types': {name!r} is an output column", hint
 
 
 def _inferred_inputs(

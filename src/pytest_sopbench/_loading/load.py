@@ -13,10 +13,11 @@ from pathlib import Path
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import LookupTool, McpServer, ToolSpec
 from pytest_sopbench._core.model.world import WorldTool
+from pytest_sopbench._core.trajectory.calls import ExpectedCall
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import LoadingError, ToolSpecError
 
-from .contract import domain_contract, domain_expected_calls
+from .contract import domain_contract
 from .documents import load_document_domain
 from .files import (
     did_you_mean,
@@ -39,20 +40,20 @@ from .metadata import (
     is_domain_name,
     read_metadata,
 )
-from .outputs import answers_left_empty, label_warnings, output_fields
+from .outputs import empty_warnings, label_warnings, output_fields
 from .rows import Records, RecordTable, TaskRows, record_tables
 from .steps_file import FILE_NAME as STEPS_FILE
 from .steps_file import own_steps, steps_as_json
 from .tables import ColumnType, Table, infer_type, odd_cell, read_table, rename
+from .tools import EXPECTED_CALLS_FILE as EXPECTED_CALLS
 from .tools import TOOL_SPECS_FILE as SPECS_FILE
-from .tools import ToolEntry, mcp_server, read_tool_specs
+from .tools import ToolEntry, mcp_server, read_expected_calls, read_tool_specs
 from .world_file import STATE_FILE, WORLD_FILE, DomainWorld, read_world, state_rules
 
 SOP_FILES = ("sop.txt", "sop.md", "SKILL.md")
 DATA_FILES = (PUBLISHED_DATA, "data.csv", "tasks.jsonl")
 TOOLS_FILE = "tools.py"
 POLICY_FILE = "policy.py"
-EXPECTED_CALLS = "expected_calls.jsonl"
 
 FILES = (
     *FILE_NAMES, *SOP_FILES, *DATA_FILES, SPECS_FILE, TOOLS_FILE, POLICY_FILE, STEPS_FILE,
@@ -92,7 +93,10 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
     fields = output_fields(described, table)
     ids = task_ids(table, layout.id_column, layout.inputs)
     types = _types(described, table, layout)
-    expected = domain_expected_calls(described, specs, ids)
+    calls_file, tools = folder / EXPECTED_CALLS, [spec.name for spec in specs]
+    expected: Mapping[str, tuple[ExpectedCall, ...]] = {}
+    if is_a_file(calls_file):
+        expected = read_expected_calls(calls_file, tasks=ids, tools=tools)
     world = read_world(described, layout, specs, ids)
     world_tools: Mapping[str, WorldTool] = {} if world is None else world.tools
     tasks = TaskRows(
@@ -114,7 +118,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
     tools_hash = _tools_hash(lookups, tools_file, mcp, world, reject=metadata.reject_bad_arguments)
     notices = (
         *data_notices,
-        *answers_left_empty(described, fields, table),
+        *empty_warnings(described, fields, table),
         *_odd_cells(described, table, layout),
     )
     return Domain(
@@ -151,7 +155,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
             *spec_warnings,
             *layout.warnings,
             *(warning for one in tables for warning in one.warnings),
-            *_tool_warnings(specs, unserved(specs, {**lookups, **world_tools}), tools_file or mcp),
+            *(() if tools_file or mcp else unserved(specs, {**lookups, **world_tools})),
             *label_warnings(fields, table),
             *(steps.warnings if steps else ()),
             *notices,
@@ -257,12 +261,6 @@ def _optional(path: Path) -> Path | None:
     return path if is_a_file(path) else None
 
 
-def _tool_warnings(
-    specs: tuple[ToolSpec, ...], missing: str, others: Path | McpServer | None
-) -> tuple[str, ...]:
-    return (missing,) if specs and missing and others is None else ()
-
-
 def _tools_hash(
     lookups: Mapping[str, LookupTool],
     tools_file: Path | None,
@@ -345,15 +343,14 @@ def lookup_tools(
     return tools
 
 
-def unserved(specs: Iterable[ToolSpec], tools: Collection[str]) -> str:
-    """A warning of the tools that nothing can answer for, or an empty string."""
+def unserved(specs: Iterable[ToolSpec], tools: Collection[str]) -> Iterator[str]:
+    """Yield a warning of the tools that nothing can answer for, if there are any."""
     names = [spec.name for spec in specs if spec.name not in tools]
-    if not names:
-        return ""
-    return (
-        f"nothing answers for {listed(names)}: there is no tools.py,"
-        " and 'tools' has no entry; calls of them fail"
-    )
+    if names:
+        yield (
+            f"nothing answers for {listed(names)}: there is no tools.py,"
+            " and 'tools' has no entry; calls of them fail"
+        )
 
 
 @dataclass(frozen=True, slots=True)

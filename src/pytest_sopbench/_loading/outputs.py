@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import chain
 from typing import Final
 
 from pytest_sopbench._core.fields.kinds import compares_nothing, keys_twice, read_cell, several
@@ -47,13 +48,21 @@ _NEEDS_A_CELL = {
 }
 
 
-def check_comparison(described: Described, field: OutputField) -> None:
+def check_comparison(described: Described, field: OutputField, shape: OutputShape) -> None:
     """Refuse words that nothing would act upon, and a comparison that lacks one.
 
     Raises:
         LoadingError: with the key.
     """
-    for key, problem, hint in _faults(field):
+    faults = (
+        _of_type(field, shape),
+        _of_others(field),
+        _spelling(field),
+        _units(field),
+        _document(field),
+        _of_judges(field),
+    )
+    for key, problem, hint in chain.from_iterable(faults):
         said = f"key 'outputs.{field.name}.{key}': {problem}"
         raise LoadingError(described.path, said, hint=hint)
 
@@ -86,11 +95,30 @@ Fault = tuple[str, str, str]
 """A key, what is wrong with it, and what to do."""
 
 
-def _faults(field: OutputField) -> Iterator[Fault]:
-    yield from _of_others(field)
-    yield from _spelling(field)
-    yield from _units(field)
-    yield from _document(field)
+def _of_type(field: OutputField, shape: OutputShape) -> Iterator[Fault]:
+    kind = f"the type is {field.type.value!r}"
+    if shape.values and field.type is not FieldType.ENUM:
+        yield "values", f"values are for the type 'enum', and {kind}", "remove one of them"
+    if field.tolerance and field.type not in _NUMBERS:
+        hint = "remove it, or declare the type 'number'"
+        yield "tolerance", f"a tolerance is for numbers, and {kind}", hint
+
+
+def _of_judges(field: OutputField) -> Iterator[Fault]:
+    if field.compare is not Compare.JUDGE:
+        if field.rubric:
+            problem = f"nothing judges by it, since 'compare' is {field.compare.value!r}"
+            yield "rubric", problem, 'write "compare": "judge", or remove it'
+        return
+    if not field.rubric:
+        yield "rubric", "nothing says what to judge by", _ADVICE
+    if field.private:
+        problem = "the column is private, and a judge is a model of a provider"
+        hint = "take it off 'private_columns', or compare it otherwise"
+        yield "compare", problem, hint
+    if field.at_least is not None:
+        hint = "remove it, and say in the rubric what is enough"
+        yield "at_least", "a judge says yes or no, and gives no score", hint
 
 
 def _of_others(field: OutputField) -> Iterator[Fault]:
@@ -132,16 +160,13 @@ def _spelling(field: OutputField) -> Iterator[Fault]:
 
 def _units(field: OutputField) -> Iterator[Fault]:
     for unit in field.units:
-        if _reads_as_number(field, unit):
+        read = (
+            read_spelled_number(text, (), field.grouping, field.decimal)
+            for text in (f"1{unit}", f"{unit}1")
+        )
+        if any(one is not None for one in read):
             problem = f"{unit!r} beside a number reads as a part of the number"
             yield "units", problem, 'write a unit such as "EUR" or "%", or remove it'
-
-
-def _reads_as_number(field: OutputField, unit: str) -> bool:
-    return any(
-        read_spelled_number(text, (), field.grouping, field.decimal) is not None
-        for text in (f"1{unit}", f"{unit}1")
-    )
 
 
 def _document(field: OutputField) -> Iterator[Fault]:
@@ -269,9 +294,10 @@ def refuse_empty(
 
 
 def empty_warnings(
-    fields: Sequence[OutputField], table: Table, may_be_empty: Collection[str]
+    described: Described, fields: Sequence[OutputField], table: Table
 ) -> Iterator[str]:
     """Yield, of each field, in how many rows an empty answer is right, though nothing says so."""
+    may_be_empty = _may_be_empty(described)
     for field in fields:
         if field.name in may_be_empty or field.compare is not Compare.EXACT:
             continue
@@ -358,13 +384,6 @@ def output_fields(described: Described, table: Table) -> tuple[OutputField, ...]
     return fields
 
 
-def answers_left_empty(
-    described: Described, fields: Sequence[OutputField], table: Table
-) -> tuple[str, ...]:
-    """A warning for each field of which an empty answer is right somewhere, undeclared."""
-    return tuple(empty_warnings(fields, table, _may_be_empty(described)))
-
-
 def _may_be_empty(described: Described) -> frozenset[str]:
     outputs = described.metadata.outputs.items()
     return frozenset(
@@ -396,7 +415,13 @@ def _field(
     if shape is None:
         return inferred
 
-    kind = shape.type or _undeclared(shape, inferred.type)
+    kind = inferred.type
+    if shape.values:
+        kind = FieldType.ENUM
+    elif shape.compare is Compare.JSON:
+        # A document that stands in many rows is no label.
+        kind = FieldType.TEXT
+    kind = shape.type or kind
     field = replace(
         inferred,
         type=kind,
@@ -417,18 +442,9 @@ def _field(
         rubric=rubric_of(described, name, shape),
         declared=shape.type is not None or bool(shape.values),
     )
-    _check(described, field, shape)
-    check_comparison(described, field)
-    check_rubric(described, field)
+    check_comparison(described, field, shape)
     _check_aliases(described, field, shape, cells)
     return field
-
-
-def _undeclared(shape: OutputShape, inferred: FieldType) -> FieldType:
-    if shape.values:
-        return FieldType.ENUM
-    # A document that stands in many rows is no label.
-    return FieldType.TEXT if shape.compare is Compare.JSON else inferred
 
 
 def _values(shape: OutputShape, kind: FieldType, cells: Sequence[JsonValue]) -> tuple[str, ...]:
@@ -445,22 +461,6 @@ def _labels(shape: OutputShape, cells: Sequence[JsonValue]) -> tuple[str, ...]:
     label_of = {fold(alias): label for alias, label in shape.aliases.items()}
     texts = (cell for cell in cells if isinstance(cell, str) and not is_empty(cell))
     return known_labels(label_of.get(fold(text), text) for text in texts)
-
-
-def _check(described: Described, field: OutputField, shape: OutputShape) -> None:
-    key = f"key 'outputs.{field.name}"
-    if shape.values and field.type is not FieldType.ENUM:
-        raise LoadingError(
-            described.path,
-            f"{key}.values': values are for the type 'enum', and the type is {field.type.value!r}",
-            hint="remove one of them",
-        )
-    if shape.tolerance and field.type not in (FieldType.NUMBER, FieldType.INTEGER):
-        raise LoadingError(
-            described.path,
-            f"{key}.tolerance': a tolerance is for numbers, and the type is {field.type.value!r}",
-            hint="remove it, or declare the type 'number'",
-        )
 
 
 def _check_aliases(
@@ -529,35 +529,3 @@ def rubric_of(described: Described, name: str, shape: OutputShape) -> str:
     if not text:
         raise LoadingError(path, "the file is empty", hint="write down when an answer is right")
     return text
-
-
-def check_rubric(described: Described, field: OutputField) -> None:
-    """Refuse a judge without a rubric, a rubric without a judge, and a judge of what is private.
-
-    Raises:
-        LoadingError: with the key.
-    """
-    key = f"key 'outputs.{field.name}"
-    is_judged = field.compare is Compare.JUDGE
-    if is_judged and not field.rubric:
-        raise LoadingError(
-            described.path, f"{key}.rubric': nothing says what to judge by", hint=_ADVICE
-        )
-    if field.rubric and not is_judged:
-        raise LoadingError(
-            described.path,
-            f"{key}.rubric': nothing judges by it, since 'compare' is {field.compare.value!r}",
-            hint='write "compare": "judge", or remove it',
-        )
-    if is_judged and field.private:
-        raise LoadingError(
-            described.path,
-            f"{key}.compare': the column is private, and a judge is a model of a provider",
-            hint="take it off 'private_columns', or compare it otherwise",
-        )
-    if is_judged and field.at_least is not None:
-        raise LoadingError(
-            described.path,
-            f"{key}.at_least': a judge says yes or no, and gives no score",
-            hint="remove it, and say in the rubric what is enough",
-        )

@@ -133,17 +133,14 @@ class LibraryPrices:
             "cache_write_tokens": usage.cache_write_tokens,
             "output_tokens": usage.output_tokens,
         }
+        library: Any = import_module(_MODULE)
         try:
-            known = self._library.Usage(**counts)
-            found = self._library.calc_price(known, model if slash else provider, **by)
+            known = library.Usage(**counts)
+            found = library.calc_price(known, model if slash else provider, **by)
             return float(found.total_price)
         except (LookupError, ValueError, ArithmeticError):
             # There is no such model, or the counts contradict each other.
             return None
-
-    @cached_property
-    def _library(self) -> Any:
-        return import_module(_MODULE)
 
     def _days(self) -> list[date]:
         providers: Any = import_module(f"{_MODULE}.data").providers

@@ -300,7 +300,7 @@ class TaskRows(BuiltTasks):
             results=results,
             acceptable=acceptable,
             disagreement=disagreement_reason(self._cell(position, layout.disagreement)),
-            tags=self.tags_at(position) if layout.tags else (),
+            tags=self.tags_at(position),
             hash=digest(content),
             tables=records,
             world=world,

@@ -115,7 +115,14 @@ def _read_csv(path: Path) -> Table:
         lines = array("L")
         for start, cells in records:
             if len(cells) != len(header):
-                raise _uneven(path, start, len(cells), len(header))
+                hint = "a cell with a comma in it stands in double quotes"
+                count = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
+                raise RowError(
+                    path,
+                    f"{count}, but the header names {len(header)}",
+                    row=start,
+                    hint=hint if len(cells) > len(header) else "",
+                )
             # Labels repeat by the thousand; one copy of each is enough.
             rows.append(tuple(pool.setdefault(cell, cell) for cell in cells[skipped:]))
             lines.append(start)
@@ -190,12 +197,6 @@ def _first_twice(names: Sequence[str]) -> str | None:
             return name
         seen.add(name)
     return None
-
-
-def _uneven(path: Path, line: int, found: int, wanted: int) -> RowError:
-    hint = "a cell with a comma in it stands in double quotes" if found > wanted else ""
-    count = "1 cell" if found == 1 else f"{found} cells"
-    return RowError(path, f"{count}, but the header names {wanted}", row=line, hint=hint)
 
 
 def _read_jsonl(path: Path) -> Table:
