@@ -15,7 +15,7 @@ from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions.header import (
     DomainHeader,
     SessionHeader,
-    planned_trials,
+    planned_tasks,
     read_session_options,
 )
 from pytest_sopbench._sessions.saved import summarized
@@ -101,9 +101,9 @@ def save(tmp_path: Path) -> Save:
         tasks: dict[str, list[int]] = {}
         for one in records:
             tasks.setdefault(one.task, []).append(one.trial)
-        trials, some_trials = planned_trials(tasks)
+        plan = planned_tasks(tasks)
         planned = DomainHeader(
-            sop="s", planned=tuple(tasks), trials=trials, some_trials=some_trials
+            sop="s", planned=plan.planned, trials=plan.trials, some_trials=plan.some_trials
         )
         first = SessionHeader(
             **{

@@ -22,11 +22,11 @@ from pytest_sopbench._sessions.header import (
     header_from_json,
     header_to_line,
     options_to_json,
-    planned_trials,
+    planned_tasks,
     read_session_options,
 )
 from pytest_sopbench._sessions.reader import read_session
-from pytest_sopbench._sessions.saved import planned_records
+from pytest_sopbench._sessions.saved import never_started, planned_records, signs_of
 from pytest_sopbench._sessions.writer import sealed_session
 from pytest_sopbench._settings.readers import Shard
 from pytest_sopbench.errors import SessionFileError
@@ -93,12 +93,11 @@ def test_domains_of_another_shape_are_refused(header: SessionHeader) -> None:
 def test_planned_trials_are_the_same_for_each_task_or_named() -> None:
     tasks = {"T1": [1, 2, 3], "T2": [2], "T3": [3, 1, 2]}
 
-    trials, some_trials = planned_trials(tasks)
-    domain = DomainHeader(planned=tuple(tasks), trials=trials, some_trials=some_trials)
+    plan = planned_tasks(tasks)
 
-    assert (3, {"T2": (2,)}) == (trials, some_trials)
+    assert PlannedTasks(planned=("T1", "T2", "T3"), trials=3, some_trials={"T2": (2,)}) == plan
     assert [("T1", 1), ("T3", 1), ("T1", 2), ("T2", 2), ("T3", 2), ("T1", 3), ("T3", 3)] == [
-        *domain.runs
+        *plan.runs
     ]
 
 
@@ -110,7 +109,9 @@ def test_trials_come_back_from_a_line(header: SessionHeader) -> None:
 
 
 def test_a_trial_that_two_agents_have_is_one_trial_of_the_task() -> None:
-    assert (2, {"T2": (2,)}) == planned_trials({"T1": [1, 2, 1, 2], "T2": [2, 2]})
+    plan = planned_tasks({"T1": [1, 2, 1, 2], "T2": [2, 2]})
+
+    assert (2, {"T2": (2,)}) == (plan.trials, plan.some_trials)
 
 
 def test_agents_come_back_from_a_line(header: SessionHeader) -> None:
@@ -303,6 +304,12 @@ def run_of(task: str, agent: str, outcome: Outcome = Outcome.CORRECT) -> RunReco
     return run(task, outcome, agent=agent)
 
 
+def every_planned(saved: SavedSession) -> tuple[RunRecord, ...]:
+    """Return what a reader of the file makes of it."""
+    absent = tuple(never_started(saved, signs_of(saved)))
+    return planned_records(replace(saved, absent=absent))
+
+
 @pytest.fixture
 def saved(header: SessionHeader) -> SavedSession:
     """A session of two agents with two tasks each, killed when the second began its first."""
@@ -317,7 +324,7 @@ def saved(header: SessionHeader) -> SavedSession:
 
 
 def test_the_runs_of_one_agent_do_not_stand_for_those_of_another(saved: SavedSession) -> None:
-    found = [(one.task, one.agent, one.outcome) for one in planned_records(saved)]
+    found = [(one.task, one.agent, one.outcome) for one in every_planned(saved)]
 
     assert [
         ("T1", "ag:one", Outcome.CORRECT),
@@ -332,6 +339,6 @@ def test_where_agents_were_not_recorded_no_run_is_made_up(saved: SavedSession) -
     old = replace(saved.header.domains["lab"], agents={})
     header = replace(saved.header, domains={"lab": old})
 
-    found = [one.outcome for one in planned_records(replace(saved, header=header))]
+    found = [one.outcome for one in every_planned(replace(saved, header=header))]
 
     assert [Outcome.CORRECT, Outcome.CORRECT, Outcome.CRASH] == found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -183,6 +183,12 @@ def say(line: str, *, err: bool = False) -> None:
     # No stream takes half of a character that JSON escapes.
     whole = harmless(line).encode("utf-8", "backslashreplace").decode()
     click.echo(whole, err=err)
+
+
+def say_lines(lines: Iterable[str]) -> None:
+    """Write lines, each as `say` does."""
+    for line in lines:
+        say(line)
 
 
 def tell(message: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -39,7 +38,7 @@ from pytest_sopbench._cli.app import (
     path_of,
     project,
     refuse,
-    say,
+    say_lines,
     tell,
 )
 from pytest_sopbench._cli.found_domains import domain_folders, readable_domains
@@ -89,75 +88,60 @@ def audit(domains: tuple[str, ...], verbose: int, sarif: Path | None, **options:
     folders = dict(domain_folders(domains))
     if options["write_disagreements"]:
         _write_disagreements(folders, limit=options["time_limit"], no_code=options["no_code"])
-    asked = _Asked(
-        mutants=options["mutants"],
-        write_sample=options["write_sample"],
-        limit=options["time_limit"],
-    )
-    _refuse_without_mutants(folders, asked, options)
+    _refuse_without_mutants(folders, options)
     audits = [
-        _audited(folder, asked, run_code=trusted and not options["no_code"])
+        _audited(folder, options, run_code=trusted and not options["no_code"])
         for folder, trusted in folders.items()
     ]
     for one in audits:
-        _save(one)
+        # A session shows in its header what was found of a whole domain.
+        if one.is_whole:
+            save_audit(one, project().folder)
     if sarif is not None:
         _write_sarif(sarif, audits)
     if options["as_json"]:
         echo_json([audit_json(one) for one in audits])
     else:
         for one in audits:
-            for line in audit_lines(one, verbosity=verbose):
-                say(line)
+            say_lines(audit_lines(one, verbosity=verbose))
     status = _status(audits, strict=options["strict"])
     sys.exit(status if _reached(audits, options["fail_under"]) else FAILS)
 
 
 def _reached(audits: Sequence[Audit], bound: float | None) -> bool:
     """Whether enough mutants of each domain fail its suite; say of which they do not."""
-    fewer = [one for one in audits if bound and not _holds(one, bound)]
-    for one in fewer:
+    if not bound:
+        return True
+    reached = True
+    for one in audits:
         percent = one.score.percent if one.score else 0.0
-        share = f"{percent:.1f} % of the mutants fail the suite"
-        if one.score and not one.score.is_whole:
-            share = "not every wrong agent was run"
-        tell(f"{one.name}: {share}, and --fail-under asks for {bound:g} %")
-    return not fewer
+        is_whole = one.score is None or one.score.is_whole
+        if one.score is None or not is_whole or percent < bound:
+            share = f"{percent:.1f} % of the mutants fail the suite"
+            share = share if is_whole else "not every wrong agent was run"
+            tell(f"{one.name}: {share}, and --fail-under asks for {bound:g} %")
+            reached = False
+    return reached
 
 
-def _holds(one: Audit, bound: float) -> bool:
-    return one.score is not None and one.score.is_whole and one.score.percent >= bound
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What is asked of each audit."""
-
-    mutants: bool
-    write_sample: bool
-    limit: float
-
-
-def _refuse_without_mutants(
-    folders: Mapping[Path, bool], asked: _Asked, options: Mapping[str, Any]
-) -> None:
+def _refuse_without_mutants(folders: Mapping[Path, bool], options: Mapping[str, Any]) -> None:
     for name in ("write_sample", "fail_under"):
-        if options[name] not in (None, False) and not asked.mutants:
+        if options[name] not in (None, False) and not options["mutants"]:
             refuse(f"--{name.replace('_', '-')} needs --mutants", "add --mutants")
     for folder, trusted in folders.items():
-        if asked.mutants and (options["no_code"] or not trusted):
+        if options["mutants"] and (options["no_code"] or not trusted):
             refuse(f"{folder}: its code must not be run", "name the domain by its folder")
 
 
-def _audited(folder: Path, asked: _Asked, *, run_code: bool) -> Audit:
+def _audited(folder: Path, options: Mapping[str, Any], *, run_code: bool) -> Audit:
     mask = known_mask()
     with masking(mask):
         found = audited(
             folder,
             run_code=run_code,
-            mutants=asked.mutants,
-            write_sample=asked.write_sample,
-            limits=Limits(total=asked.limit),
+            mutants=options["mutants"],
+            write_sample=options["write_sample"],
+            limits=Limits(total=options["time_limit"]),
         )
     return found.masked_by(mask)
 
@@ -168,12 +152,6 @@ def _write_disagreements(folders: Mapping[Path, bool], *, limit: float, no_code:
             refuse(f"{folder}: its policy must not be run", "name the domain by its folder")
         rows = disagreements_written(folder, limits=Limits(total=limit))
         tell(f"{folder}: {rows} {'row was' if rows == 1 else 'rows were'} given a reason")
-
-
-def _save(audit: Audit) -> None:
-    """Save what was found of a whole domain, which a session shows in its header."""
-    if audit.is_whole:
-        save_audit(audit, project().folder)
 
 
 def _write_sarif(path: Path, audits: Sequence[Audit]) -> None:
@@ -236,8 +214,7 @@ def _show_domain(
     if as_json:
         echo_json(coverage_json(found))
     else:
-        for line in coverage_lines(found, every=every):
-            say(mask(line))
+        say_lines(map(mask, coverage_lines(found, every=every)))
     if found.problems:
         tell(f"{found.name}: not every task was followed, so these numbers are too low")
         sys.exit(FAILS)
@@ -266,5 +243,4 @@ def _show_session(
         echo_json({domain: runs_json(clauses) for domain, (clauses, _) in found.items()})
         return
     for domain, (clauses, sop) in found.items():
-        for line in session_lines(domain, clauses, sop, every=every):
-            say(mask(line))
+        say_lines(map(mask, session_lines(domain, clauses, sop, every=every)))

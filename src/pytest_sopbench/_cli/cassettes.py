@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pytest_sopbench._cli.app import FAILS, echo_json, project, refuse, say
+from pytest_sopbench._cli.app import FAILS, echo_json, project, refuse, say, say_lines
 from pytest_sopbench._cli.found_domains import readable_domains
 from pytest_sopbench._replay.cassettes import Inspection, Survey, faults_of, inspect, unused
 from pytest_sopbench._replay.exchange import IGNORED, MASKED, read_path, show_path
@@ -36,8 +36,7 @@ def cassettes(context: click.Context, *, as_json: bool) -> None:
         problems = [{"problem": problem} for problem in found.problems]
         echo_json([*(_as_json(one) for one in found.surveys), *problems])
     else:
-        for line in _listed(found):
-            say(line)
+        say_lines(_listed(found))
     if found.problems:
         sys.exit(FAILS)
 
@@ -52,10 +51,8 @@ def check(places: Sequence[str]) -> None:
     root = _folder()
     found = inspect(root)
     faults = list(faults_of(root, found, _tasks(found, places)))
-    for fault in faults:
-        say(fault)
-    for line in _compared_by(found):
-        say(line)
+    say_lines(faults)
+    say_lines(_compared_by(found))
     if not found.surveys and not faults:
         say(f"no recordings in {root}")
     elif not faults:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
+from itertools import chain
 from typing import Any
 
 import click
@@ -19,7 +20,7 @@ from pytest_sopbench._cli.app import (
     project,
     refuse,
     refuse_beside,
-    say,
+    say_lines,
     tell,
 )
 from pytest_sopbench._cli.found_domains import readable_domains
@@ -110,11 +111,15 @@ def compare(
     if as_json:
         echo_json(_as_json(saved, compared, gated))
     else:
-        for line in _lines(saved, compared, gated):
-            say(line)
+        lines = (
+            _table_lines(saved, compared)
+            if len(saved) > _PAIR
+            else session_comparison_lines(compared[0])
+        )
+        say_lines(chain(lines, gated_lines(gated) if gated is not None else ()))
     if gated is not None:
         sys.exit(status_of(gated))
-    if not all(map(_is_comparable, compared)):
+    if any(one.pooled.tier is ComparisonResult.NOT_COMPARABLE for one in compared):
         sys.exit(INCONCLUSIVE)
 
 
@@ -129,21 +134,6 @@ def _compared(saved: Sequence[SavedSession]) -> Sequence[SessionComparison]:
     domains = readable_domains(ran, ran=ran)
     fields = {name: domain.fields for name, domain in domains.items()}
     return [compare_saved(saved[0], one, fields=fields) for one in saved[1:]]
-
-
-def _is_comparable(compared: SessionComparison) -> bool:
-    return compared.pooled.tier is not ComparisonResult.NOT_COMPARABLE
-
-
-def _lines(
-    saved: Sequence[SavedSession], compared: Sequence[SessionComparison], gated: Decision | None
-) -> Iterator[str]:
-    if len(saved) > _PAIR:
-        yield from _table_lines(saved, compared)
-        return
-    yield from session_comparison_lines(compared[0])
-    if gated is not None:
-        yield from gated_lines(gated)
 
 
 def _table_lines(
@@ -204,8 +194,7 @@ def _propose_entries(sessions: Sequence[str], days: int) -> None:
     entries = _entries()
     fresh = [one for one in found.flaky if one.name not in entries.entries]
     until = today() + timedelta(days=days)
-    for line in proposal_lines(found, fresh, until):
-        say(line)
+    say_lines(proposal_lines(found, fresh, until))
 
 
 def today() -> date:

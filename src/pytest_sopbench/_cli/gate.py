@@ -22,6 +22,7 @@ from pytest_sopbench._cli.app import (
     path_of,
     refuse,
     say,
+    say_lines,
 )
 from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions import (
@@ -131,8 +132,7 @@ def gate(
         if saved.name != saved.path.stem:
             # So that a name such as `last` never means another one than was thought.
             say(f"session {with_time(saved.path.stem)}")
-        for line in gated_lines(gated):
-            say(line)
+        say_lines(gated_lines(gated))
     sys.exit(status_of(gated))
 
 

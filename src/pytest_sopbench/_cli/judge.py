@@ -20,6 +20,7 @@ from pytest_sopbench._cli.app import (
     project_redaction,
     refuse,
     say,
+    say_lines,
 )
 from pytest_sopbench._cli.found_domains import domain_option, domains_of
 from pytest_sopbench._core.gates.calibration import doubt_of
@@ -109,8 +110,7 @@ def check(labels: Path, concurrency: int, places: tuple[str, ...]) -> None:
             cases, domains, judging.judge, in_flight=concurrency, seconds=comparer_seconds()
         )
     for one in checks:
-        for line in check_lines(one):
-            say(mask(line))
+        say_lines(map(mask, check_lines(one)))
         if not one.not_judged and one.cases:
             path = write_calibrations(one.domain.folder, {one.field: one.calibration})
             say(f"  kept in {path}")

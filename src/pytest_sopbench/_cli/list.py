@@ -24,6 +24,7 @@ from pytest_sopbench._cli.app import (
     refuse,
     refuse_beside,
     say,
+    say_lines,
 )
 from pytest_sopbench._cli.found_domains import search_paths
 from pytest_sopbench._core.domain import Domain
@@ -86,8 +87,9 @@ def list_domains(  # noqa: PLR0913 - click gives each option
     else:
         audits = {one.name: saved_summary(one, project().folder) for one in domains}
         verbosity = verbose - quiet
-        for line in listing_lines(domains, broken=broken, audits=audits, verbosity=verbosity):
-            say(mask(line))
+        say_lines(
+            map(mask, listing_lines(domains, broken=broken, audits=audits, verbosity=verbosity))
+        )
     if names and broken:
         sys.exit(WRONG_USAGE)
 
@@ -136,7 +138,7 @@ def _show_steps(domain: str, *, as_json: bool) -> None:
     if as_json:
         echo_json(_steps_as_json(found.name, procedure))
     else:
-        _print(found.name, procedure)
+        say_lines(step_lines(found.name, procedure))
         if not procedure.steps:
             say("write them into its steps.json, or have a model propose them:")
             say(f"  sopbench list {domain} --steps --propose PROVIDER/MODEL")
@@ -149,11 +151,6 @@ def _domain(value: str) -> Domain:
     if others:
         refuse(f"{value}: {len(others) + 1} domains", "name one of them")
     return load_domain(found.folder, name=found.name)
-
-
-def _print(name: str, procedure: Procedure) -> None:
-    for line in step_lines(name, procedure):
-        say(line)
 
 
 def _steps_as_json(name: str, procedure: Procedure) -> Mapping[str, Any]:
@@ -192,7 +189,7 @@ def _propose(name: str, model: str, out: str | None) -> None:
         write_pages({path: json.dumps(proposed, indent=1, ensure_ascii=False) + "\n"})
     except SopbenchError as fault:
         refuse(str(fault), "write elsewhere with --out=PATH")
-    _print(domain.name, procedure)
+    say_lines(step_lines(domain.name, procedure))
     say(f"Proposed by {model}. Nothing uses it yet: read and change it, then rename it:")
     say(f"  {path} -> {domain.folder / FILE_NAME}")
 

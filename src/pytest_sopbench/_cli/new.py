@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pytest_sopbench._cli.app import project, refuse_beside, say
+from pytest_sopbench._cli.app import project, refuse_beside, say, say_lines
 from pytest_sopbench._cli.found_domains import search_paths
 from pytest_sopbench._cli.new_draft import PRESET, draft, grow_domain, is_draft, review
 from pytest_sopbench._cli.new_table import NONE, Wishes, checked, plan_of, table_options
@@ -261,38 +261,32 @@ def _make_example(place: Place, *, dry_run: bool) -> None:
     if not dry_run:
         with new_folder(place.folder) as folder:
             write_files(folder, files)
-    _say_written(place, files, dry_run=dry_run)
-    _say_to_do(place, dry_run=dry_run)
-    _say_commands(example_commands(place), dry_run=dry_run)
+    _say_made(place, files, example_commands(place), dry_run=dry_run)
 
 
 def _make_from_table(plan: Plan, *, dry_run: bool) -> None:
     report = "".join(f"{line}\n" for line in preview_lines(plan, every=True))
     files = domain_files(plan, report)
-    for line in preview_lines(plan, every=dry_run):
-        say(line)
+    say_lines(preview_lines(plan, every=dry_run))
     if not dry_run:
         with new_folder(plan.place.folder) as folder:
             write_files(folder, files)
     say("")
-    _say_written(plan.place, files, dry_run=dry_run)
-    _say_to_do(plan.place, dry_run=dry_run)
-    _say_commands(table_commands(plan.place), dry_run=dry_run)
+    _say_made(plan.place, files, table_commands(plan.place), dry_run=dry_run)
 
 
 def _make_from_published(place: Place, source: Path, seconds: float, *, dry_run: bool) -> None:
     converted = convert(source, place.name, time_limit=seconds)
-    for line in _published_lines(converted):
-        say(line)
+    say_lines(_published_lines(converted))
     if not dry_run:
         with new_folder(place.folder) as folder:
             for name in converted.copied:
                 shutil.copyfile(source / name, folder / name)
             write_files(folder, converted.files)
     say("")
-    _say_written(place, sorted({*converted.files, *converted.copied}), dry_run=dry_run)
-    _say_to_do(place, dry_run=dry_run, run_code=not converted.problem)
-    _say_commands(imported_commands(place, sample=20), dry_run=dry_run)
+    files = sorted({*converted.files, *converted.copied})
+    commands = imported_commands(place, sample=20)
+    _say_made(place, files, commands, dry_run=dry_run, run_code=not converted.problem)
 
 
 def _published_lines(converted: Converted) -> Iterator[str]:
@@ -332,14 +326,11 @@ def _make_from_scenarios(
     for number, (place, domain) in enumerate(made):
         if number:
             say("")
-        for line in _scenario_lines(domain):
-            say(line)
+        say_lines(_scenario_lines(domain))
         say("")
-        _say_written(place, domain.files, dry_run=dry_run)
-        _say_to_do(place, dry_run=dry_run)
         responses = f"replayed:{(place.folder / RESPONSES).as_posix()}"
         agent = responses if RESPONSES in domain.files else ""
-        _say_commands(imported_commands(place, agent=agent), dry_run=dry_run)
+        _say_made(place, domain.files, imported_commands(place, agent=agent), dry_run=dry_run)
 
 
 def _scenario_lines(domain: MazeDomain) -> Iterator[str]:
@@ -355,24 +346,20 @@ def _scenario_lines(domain: MazeDomain) -> Iterator[str]:
         yield f"    record {one.position}: {one_line(one.what)}{mark}"
 
 
-def _say_written(place: Place, files: Iterable[str], *, dry_run: bool) -> None:
+def _say_made(
+    place: Place,
+    files: Iterable[str],
+    commands: Iterable[str],
+    *,
+    dry_run: bool,
+    run_code: bool = True,
+) -> None:
+    """Say what was made, what is still open in it, and what to type next."""
     say(f"{place.folder}  {'would be written' if dry_run else 'written'}")
-    for name in files:
-        say(f"  {name}")
-
-
-def _say_to_do(place: Place, *, dry_run: bool, run_code: bool = True) -> None:
-    """Say what is still open in a new domain."""
-    if dry_run:
-        return
-    say("")
-    for line in to_do_lines(place.folder, run_code=run_code):
-        say(line)
-
-
-def _say_commands(commands: Iterable[str], *, dry_run: bool) -> None:
-    """Say what to type next."""
+    say_lines(f"  {name}" for name in files)
+    if not dry_run:
+        say("")
+        say_lines(to_do_lines(place.folder, run_code=run_code))
     say("")
     say("then you could go on with" if dry_run else "go on with")
-    for command in commands:
-        say(f"  {command}")
+    say_lines(f"  {command}" for command in commands)

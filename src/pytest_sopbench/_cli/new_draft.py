@@ -22,6 +22,7 @@ from pytest_sopbench._cli.app import (
     project_redaction,
     refuse,
     say,
+    say_lines,
     tell,
 )
 from pytest_sopbench._cli.found_domains import domain_folders
@@ -86,17 +87,18 @@ def draft(  # noqa: PLR0913 - what the user gave
     pair = models[0], models[-1]
     told = _estimate(brief, own, pair, project_prices())
     begun = "; what was asked before costs nothing" if is_draft(place.folder) else ""
-    for line in labelled("estimate", f"{told}{begun}"):
-        say(line)
+    say_lines(labelled("estimate", f"{told}{begun}"))
     if dry_run or (asks and not click.confirm("Go on?", default=True)):
         return
+    outline = place.folder / DRAFTING / "outline.json"
+    go_on = f"Read {outline}, and edit it if you like. Go on?"
     made = Draft(
         name=place.name,
         folder=place.folder,
         models=pair,
         level=complexity or begun_complexity(place.folder) or PRESET,
         say=say,
-        go_on=lambda: not asks or click.confirm(_outline_read(place.folder), default=True),
+        go_on=lambda: not asks or click.confirm(go_on, default=True),
         redaction=project_redaction(),
     )
     if not is_draft(place.folder):
@@ -125,16 +127,11 @@ def _texts(folder: Path, source: Path | None, sop: str | None) -> tuple[str, str
     return read_procedure(source)[1], own
 
 
-def _outline_read(folder: Path) -> str:
-    return f"Read {folder / DRAFTING / 'outline.json'}, and edit it if you like. Go on?"
-
-
 def _say_spent(made: Draft) -> None:
     recordings = made.recordings
     say("")
     told = f"{counted(recordings.asked, 'request')} asked, {recordings.kept} answered by recordings"
-    for line in labelled("cost", told):
-        say(line)
+    say_lines(labelled("cost", told))
     for line in _spent_lines(recordings.spent(project_prices())):
         say(f"  {line}")
 
@@ -142,13 +139,11 @@ def _say_spent(made: Draft) -> None:
 def _say_result(made: Draft, place: Place) -> None:
     say("")
     first, *others = measured(made)
-    for line in labelled("measured", first):
-        say(line)
+    say_lines(labelled("measured", first))
     for line in others:
         say(f"  {line}")
     _say_measured(measure(made.folder))
-    for line in to_do_lines(made.folder):
-        say(line)
+    say_lines(to_do_lines(made.folder))
     say("")
     cards = open_cards(made.folder)
     say(f"draft: {draft_of(load_domain(made.folder)) or 'reviewed'}")
@@ -248,8 +243,7 @@ def review(name: str, place: Path) -> None:
 def _check(folder: Path, *, has_policy: bool) -> None:
     """Refuse what no reader should have to find: errors of the audit."""
     found, errors, survivors = checked(folder, has_policy=has_policy)
-    for line in (*found.facts, *survivors):
-        say(line)
+    say_lines((*found.facts, *survivors))
     held = measure(folder)
     _say_measured(held)
     points = [f"the audit has errors: {one}" for one in errors]

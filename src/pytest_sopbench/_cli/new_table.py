@@ -137,13 +137,6 @@ def checked(function: Callable[[_T], _R], value: _T) -> _R:
         raise click.UsageError(str(fault)) from fault
 
 
-def ask_sheet(names: Sequence[str], largest: str) -> str | None:
-    """Ask for the sheet, if there are several; the largest is proposed."""
-    if len(names) == 1:
-        return names[0]
-    return str(click.prompt("Sheet", default=largest or names[0], type=click.Choice(names)))
-
-
 def ask_decimal(columns: Sequence[Column]) -> str:
     """Ask once for all columns what stands before decimals; none leaves them as written."""
     for column in columns:
@@ -264,7 +257,10 @@ def plan_of(place: Place, path: Path, wishes: Wishes, *, asks: bool, yes: bool) 
 def _sheet(path: Path, wishes: Wishes, *, asks: bool) -> Sheet:
     name = wishes.sheet
     if asks and name is None and path.suffix.lower() in WORKBOOKS:
-        name = ask_sheet(*sheets(path))
+        names, largest = sheets(path)
+        name = largest or names[0]
+        if names[1:]:
+            name = str(click.prompt("Sheet", default=name, type=click.Choice(names)))
     grid = read_grid(path, name)
     table = table_of(grid, wishes.header, _SIGNS.get(wishes.decimal or "", ""))
     doubts = [one for one in table.columns if one.is_in_doubt]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +19,6 @@ from pytest_sopbench._cli.app import (
 )
 from pytest_sopbench._cli.found_domains import domain_option, readable_domains
 from pytest_sopbench._cli.gate import fail_under_option, gate_option, given_gates
-from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions import GateSpec
 from pytest_sopbench._core.gates.decide import Decision, PageSources, SessionPage
 from pytest_sopbench._core.hiding import current_mask
@@ -28,7 +27,7 @@ from pytest_sopbench._reports.formats import FORMATS, HTML, format_names, missin
 from pytest_sopbench._sessions.commands.gate import compare_saved, decide_entries, decide_gates
 from pytest_sopbench._sessions.commands.page import SavedSources, row_places, session_page
 from pytest_sopbench._sessions.event_logs import write_pages
-from pytest_sopbench._sessions.saved import SavedSession, recorded_gates, shard_of
+from pytest_sopbench._sessions.saved import SavedSession, recorded_gates
 from pytest_sopbench._settings.readers import (
     ANNOTATIONS,
     GITHUB,
@@ -86,13 +85,17 @@ def report(
     see gate.
     """
     targets = _targets(formats)
-    _require({one.format for one in targets})
+    for why in filter(None, map(missing_for, {one.format for one in targets})):
+        raise SopbenchError(why)
     saved = full_session(session)
     asked = given_gates(gates, fail_under)
     name = baseline or _own_baseline(saved)
     before = saved_session(name) if name else None
     _check_sources(targets, [one for one in (saved, before) if one is not None])
-    page = _page(saved, before, asked, places if _shows_domains(targets) else None)
+    # Other formats show nothing of domains, and a project may have patterns that cannot be read.
+    shows_domains = any(one.format == HTML for one in targets)
+    sources = _sources(saved, before, places) if shows_domains else None
+    page = _page(saved, before, asked, sources)
     _write(targets, page)
     if any(one.is_annotations for one in targets):
         _annotate(page, saved)
@@ -102,12 +105,17 @@ def _page(
     saved: SavedSession,
     before: SavedSession | None,
     asked: Sequence[GateSpec],
-    places: tuple[str, ...] | None,
+    sources: PageSources | None,
 ) -> SessionPage:
     comparison = compare_saved(before, saved) if before is not None else None
-    gated = _gated(saved, asked, comparison)
-    # Other formats show nothing of them, and a project may have patterns that cannot be read.
-    sources = _sources(saved, before, places) if places is not None else None
+    shard = saved.header.options.shard
+    checked = asked or (recorded_gates(saved) if shard is None else ())
+    if shard is not None:
+        gated = Decision(not_evaluated=f"shard {shard} is a part of the tasks")
+    elif checked:
+        gated = decide_gates(saved, checked, comparison=comparison)
+    else:
+        gated = decide_entries(saved)
     return session_page(
         saved,
         gated,
@@ -116,11 +124,6 @@ def _page(
         sources=sources,
         gates=asked or None,
     )
-
-
-def _shows_domains(targets: Sequence[ReportTarget]) -> bool:
-    """Whether a page is asked for that shows what stands in the domains."""
-    return any(one.format == HTML for one in targets)
 
 
 def _sources(
@@ -136,26 +139,6 @@ def _sources(
         redaction=project_redaction(),
         shown=short_path,
     )
-
-
-def _require(formats: Collection[str]) -> None:
-    """Refuse a format whose library is not installed.
-
-    Raises:
-        SopbenchError: there is one.
-    """
-    for why in filter(None, map(missing_for, formats)):
-        raise SopbenchError(why)
-
-
-def _gated(
-    saved: SavedSession, given: Sequence[GateSpec], comparison: SessionComparison | None
-) -> Decision:
-    shard = shard_of(saved)
-    if shard is not None:
-        return Decision(not_evaluated=f"shard {shard} is a part of the tasks")
-    asked = given or recorded_gates(saved)
-    return decide_gates(saved, asked, comparison=comparison) if asked else decide_entries(saved)
 
 
 def _targets(texts: Sequence[str]) -> tuple[ReportTarget, ...]:

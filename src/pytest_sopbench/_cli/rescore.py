@@ -21,6 +21,7 @@ from pytest_sopbench._cli.app import (
     refuse,
     saved_session,
     say,
+    say_lines,
 )
 from pytest_sopbench._cli.found_domains import domain_option, domains_of
 from pytest_sopbench._cli.judge import comparer_seconds, project_judging, say_consumption
@@ -66,7 +67,13 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
     saved = saved_session(session)
     path = path_of(out) if out is not None else None
     domains = {
-        name: replace(domain, state=with_policy(domain, trusted=_may_run(domain, places)))
+        name: replace(
+            domain,
+            state=with_policy(
+                domain,
+                trusted=domain.folder.parent == BUNDLED or _is_trusted(domain.folder, places),
+            ),
+        )
         for name, domain in _all_domains(saved.header.domains, places).items()
     }
     given = [f"{name}={value}" for name, value in saved.header.agent_args.items()]
@@ -85,15 +92,10 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
         sys.exit(FAILS)
     summaries = done.summaries(domains)
     before = summaries_of(saved), scoring_of(saved.header)
-    for line in rescored_lines(before, (summaries, Scoring(scoring)), done.changed):
-        say(line)
+    say_lines(rescored_lines(before, (summaries, Scoring(scoring)), done.changed))
     if path is not None:
         store_session(path, done.header, done.records, summaries, logs=[saved.path])
         say(f"kept in {path}")
-
-
-def _may_run(domain: Domain, places: Sequence[str]) -> bool:
-    return domain.folder.parent == BUNDLED or _is_trusted(domain.folder, places)
 
 
 def _all_domains(names: Mapping[str, DomainHeader], places: Sequence[str]) -> Mapping[str, Domain]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from pytest_sopbench._cli.app import FAILS, path_of, project, refuse, saved_session, say
+from pytest_sopbench._cli.app import FAILS, path_of, project, refuse, saved_session, say, say_lines
 from pytest_sopbench._cli.found_domains import domain_option, domains_of, readable_domains
 from pytest_sopbench._core.trajectory.snapshot import read_rules
 from pytest_sopbench._core.verdict import Outcome
@@ -93,14 +93,10 @@ def approve(  # noqa: PLR0913, PLR0917 - each is an option that a user may give
     elif tasks or to or add or places:
         refuse("--baseline takes the whole session, and no TASK, --to, --add or --domain")
     else:
-        _approve_baseline(saved, baseline, reason.strip())
-
-
-def _approve_baseline(saved: SavedSession, baseline: str, reason: str) -> None:
-    path = file_path(baseline)
-    before = path.exists()
-    count = write_baseline(path, saved, reason=reason)
-    say(f"{count} runs kept in {path}{', which was replaced' if before else ''}")
+        path = file_path(baseline)
+        replaced = ", which was replaced" if path.exists() else ""
+        count = write_baseline(path, saved, reason=reason.strip())
+        say(f"{count} runs kept in {path}{replaced}")
 
 
 def _approve_snapshots(
@@ -119,10 +115,8 @@ def _approve_snapshots(
     folder = Path(to) if to else known.below("sop_committed_dir", SNAPSHOTS)
     approver = _approver(folder, {one.domain for one in records}, places, add=add)
     done = approver.approve(records, saved.header, reason)
-    for line in approval_lines(done.written, done.unchanged, done.refused, folder=str(folder)):
-        say(line)
-    for line in unplaced_lines(approver.leftovers()):
-        say(line)
+    say_lines(approval_lines(done.written, done.unchanged, done.refused, folder=str(folder)))
+    say_lines(unplaced_lines(approver.leftovers()))
     if done.refused if tasks else not (done.written or done.unchanged):
         sys.exit(FAILS)
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib.resources import files
 from itertools import chain
@@ -26,17 +26,14 @@ from pytest_sopbench._cli.app import (
     project_redaction,
     refuse,
     refuse_beside,
-    say,
+    say_lines,
     short_path,
 )
 from pytest_sopbench._cli.found_domains import domain_option, readable_domains, search_paths
 from pytest_sopbench._core.contract import clause_text
-from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.metrics.metric import run_metrics
 from pytest_sopbench._core.metrics.tally import summary_of
-from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.records.record import RunRecord, to_line
-from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._loading.finding import candidates
 from pytest_sopbench._reports.lists import listed_runs
@@ -44,6 +41,7 @@ from pytest_sopbench._reports.notices import explained
 from pytest_sopbench._reports.terminal.misses import LIMIT
 from pytest_sopbench._reports.text import WIDTH, measured_text, one_line, packed, shell_word
 from pytest_sopbench._reports.whole_run import Page, WholeRun, run_lines
+from pytest_sopbench._sessions.commands.page import changes_since, shown_inputs
 from pytest_sopbench._sessions.event_logs import kept_log
 from pytest_sopbench._sessions.saved import SavedSession, planned_records, summaries_of
 
@@ -120,7 +118,9 @@ def show(  # noqa: PLR0913 - click gives each option
     if session is None:
         msg = "Missing argument 'SESSION'."
         raise click.UsageError(msg)
-    if not path_of(session).is_file() and _is_domain(session):
+    if not path_of(session).is_file() and any(
+        session in place.names for place in candidates(search_paths())
+    ):
         refuse(
             f"{session} is a domain, and no session is called so",
             f"sopbench list {session} shows it; sopbench show last is of the newest session",
@@ -132,33 +132,26 @@ def show(  # noqa: PLR0913 - click gives each option
         echo_json([json.loads(to_line(one)) for one in shown])
         return
     if task is None:
-        lines = chain(_session_lines(records, session, every=every), _metric_lines(saved))
+        width, limit = shutil.get_terminal_size().columns, None if every else LIMIT
+        listed = listed_runs(records, limit=limit, session=session, width=width)
+        lines = chain(listed, _metric_lines(saved))
     else:
         lines = chain(_task_lines(saved, records, places, full=full), _run_metric_lines(records))
-    for line in lines:
-        say(line)
-
-
-def _is_domain(name: str) -> bool:
-    return any(name in place.names for place in candidates(search_paths()))
+    say_lines(lines)
 
 
 def _explain(word: str | None, task: str | None) -> None:
     """Explain a task of the session that the word names, or without a task the word itself."""
+    lines: Iterable[str]
     if word is None:
-        lines = _list_terms()
+        names = [names_of(heading)[0] for heading in glossary()]
+        lines = packed("terms", names, gap="   ", indent=len("terms   "))
     elif task is None:
         lines = _explain_term(word)
     else:
         saved = full_session(word)
         lines = _explain_runs(saved.runs_of(task), saved.name)
-    for line in lines:
-        say(line)
-
-
-def _session_lines(records: Sequence[RunRecord], session: str, *, every: bool) -> Iterator[str]:
-    width = shutil.get_terminal_size().columns
-    yield from listed_runs(records, limit=None if every else LIMIT, session=session, width=width)
+    say_lines(lines)
 
 
 def _metric_lines(saved: SavedSession) -> Iterator[str]:
@@ -197,15 +190,6 @@ def _task_lines(
 # One run in full: its record, its event log and its domain.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """The domain of a run as it is today, with the run's task in it."""
-
-    domain: Domain
-    task: Task
-    redaction: Redaction
-
-
 def _whole_runs(
     saved: SavedSession, records: Sequence[RunRecord], places: Sequence[str]
 ) -> Iterator[WholeRun]:
@@ -233,9 +217,20 @@ def _whole_runs(
             yield replace(known, remarks=(_NO_TASK.format(domain=record.domain),))
         else:
             task = domain.tasks[domain.task_ids.index(record.task)]
-            found = _Found(domain=domain, task=task, redaction=hidden.of(domain.private_columns))
-            again = "" if places else _again(record, saved)
-            yield replace(_with_domain(known, found, saved), again=again)
+            redaction = hidden.of(domain.private_columns)
+            yield replace(
+                known,
+                inputs=shown_inputs(domain, task, redaction),
+                location=f"{short_path(domain.data_file)}:{task.line}",
+                expected_calls=redaction.expected_calls(domain.expected_calls.get(task.id, ())),
+                clauses={
+                    one.clause: redaction.text(clause_text(domain.sop, one.clause))
+                    for one in record.rules
+                    if one.broken and one.clause
+                },
+                remarks=tuple(changes_since(saved, record, domain, task)),
+                again="" if places else _again(record, saved),
+            )
 
 
 _NO_LOG = (
@@ -247,8 +242,6 @@ _NOT_FOUND = (
     "shown; say where it is: --domain PATH"
 )
 _NO_TASK = "the domain {domain} has no such task today, so its inputs and expected calls are gone"
-_OTHER_ROW = "the row, or the tools, were changed since: inputs are those of today"
-_OTHER_SOP = "the SOP was changed since: clauses are those of today"
 
 
 def _again(record: RunRecord, saved: SavedSession) -> str:
@@ -264,41 +257,7 @@ def _again(record: RunRecord, saved: SavedSession) -> str:
     return " ".join(map(shell_word, words))
 
 
-def _with_domain(run: WholeRun, found: _Found, saved: SavedSession) -> WholeRun:
-    domain, task, record = found.domain, found.task, run.record
-    inputs = {
-        name: value for name, value in task.inputs.items() if name not in domain.private_columns
-    }
-    clauses = {
-        one.clause: found.redaction.text(clause_text(domain.sop, one.clause))
-        for one in record.rules
-        if one.broken and one.clause
-    }
-    return replace(
-        run,
-        inputs=found.redaction.mapping(inputs),
-        location=f"{short_path(domain.data_file)}:{task.line}",
-        expected_calls=found.redaction.expected_calls(domain.expected_calls.get(task.id, ())),
-        clauses=clauses,
-        remarks=tuple(_changes(found, record, saved)),
-    )
-
-
-def _changes(found: _Found, record: RunRecord, saved: SavedSession) -> Iterator[str]:
-    if record.task_hash and record.task_hash != found.task.hash:
-        yield _OTHER_ROW
-    header = saved.header.domains.get(record.domain)
-    if header is not None and header.sop and header.sop != found.domain.hashes.get("sop"):
-        yield _OTHER_SOP
-
-
 # In short: what a word means, or what happened to a task and why.
-
-
-def _list_terms() -> Iterator[str]:
-    """Yield the names of all terms."""
-    names = [names_of(heading)[0] for heading in glossary()]
-    yield from packed("terms", names, gap="   ", indent=len("terms   "))
 
 
 def _explain_term(word: str) -> Iterator[str]:
@@ -327,17 +286,14 @@ def _term_lines(heading: str) -> Iterator[str]:
 def _explain_runs(records: tuple[RunRecord, ...], session: str) -> Iterator[str]:
     """Yield what happened to a task, from its runs in a session, and why."""
     yield from explained(records)
-    heading = find_term(_worst(records).outcome.value)
+    worst = next((one for one in records if one.outcome is not Outcome.CORRECT), records[0])
+    heading = find_term(worst.outcome.value)
     if heading is not None:
         yield ""
         yield from _term_lines(heading)
     first = records[0]
     yield ""
     yield f"everything that is known of it: sopbench show {session} {first.domain}/{first.task}"
-
-
-def _worst(records: tuple[RunRecord, ...]) -> RunRecord:
-    return next((one for one in records if one.outcome is not Outcome.CORRECT), records[0])
 
 
 # The glossary that `sopbench show --explain` reads; the page of the documentation is the same text.

@@ -9,7 +9,21 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import BinaryIO
 
+from pytest_sopbench.errors import SopbenchError
+
 _BLOCK = 4_096
+SOP_DIR = "say with sop_dir where sessions may be written"
+"""What to do if the folder of sessions takes nothing."""
+
+
+@contextlib.contextmanager
+def refused_as(error: type[SopbenchError], path: Path, hint: str = "") -> Generator[None]:
+    """Say of a file that the disk did not take it, as an error of ours."""
+    try:
+        yield
+    except OSError as fault:
+        msg = f"{path}: cannot be written: {fault.strerror or fault}"
+        raise error(msg, hint=hint) from fault
 
 
 @contextlib.contextmanager

@@ -20,8 +20,11 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._sessions.atomic import opened_at_once, replace_file, try_making, try_writing
 from pytest_sopbench.errors import SessionFileError, SopbenchError
 
+from .atomic import refused_as
+
 SUFFIX = ".traces"
 SAFE = "-_.~"
+_NONE = "sop_traces = none keeps no event logs"
 LONGEST = 80
 """Characters of one part of a file's name; a longer one ends in a hash."""
 
@@ -50,12 +53,10 @@ def bring_logs(source: Path, session: Path, keys: Iterable[RunKey]) -> None:
     """
     for name in map(trace_name, keys):
         found, place = traces_folder(source) / name, traces_folder(session) / name
-        try:
+        with refused_as(SessionFileError, place, _NONE):
             if found.is_file():
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(found, place)
-        except OSError as fault:
-            raise _refused(place, fault) from fault
 
 
 class TraceFolder:
@@ -72,15 +73,13 @@ class TraceFolder:
     def __init__(self, session: Path, *, taken: Iterable[RunKey] = ()) -> None:
         self.path = traces_folder(session)
         self._taken = {self.path / trace_name(key) for key in taken}
-        try:
+        with refused_as(SessionFileError, self.path, _NONE):
             if self._taken:
                 for one in self.path.glob("*/*"):
                     if one not in self._taken:
                         one.unlink()
             elif self.path.exists():
                 shutil.rmtree(self.path)
-        except OSError as fault:
-            raise _refused(self.path, fault) from fault
 
     def write(self, key: RunKey, log: str) -> None:
         """Write the log of one run; a second one of the same run is not kept.
@@ -94,12 +93,9 @@ class TraceFolder:
             self._taken.discard(path)
         elif path.exists():
             return
-        try:
-            # Whole, or not there: whoever resumes the session believes what it finds.
-            with replace_file(path) as file:
-                file.write(log.encode("ascii"))
-        except OSError as fault:
-            raise _refused(path, fault) from fault
+        # Whole, or not there: whoever resumes the session believes what it finds.
+        with refused_as(SessionFileError, path, _NONE), replace_file(path) as file:
+            file.write(log.encode("ascii"))
 
     def copy(self, session: Path) -> None:
         """Keep the logs beside another saved session as well.
@@ -110,10 +106,8 @@ class TraceFolder:
         if not self.path.exists():
             return
         other = traces_folder(session)
-        try:
+        with refused_as(SessionFileError, other, _NONE):
             shutil.copytree(self.path, other)
-        except OSError as fault:
-            raise _refused(other, fault) from fault
 
 
 def _part(text: str) -> str:
@@ -125,11 +119,6 @@ def _part(text: str) -> str:
     return (
         f"{name[:LONGEST]}~{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
     )
-
-
-def _refused(path: Path, fault: OSError) -> SessionFileError:
-    msg = f"{path}: cannot be written: {fault.strerror or fault}"
-    return SessionFileError(msg, hint="sop_traces = none keeps no event logs")
 
 
 # The event log that was kept of one run: where it lies, and what it holds.
@@ -176,7 +165,7 @@ def write_pages(pages: Mapping[Path, str]) -> None:
     """
     with ExitStack() as stack:
         for path, page in pages.items():
-            stack.enter_context(_named(path))
+            stack.enter_context(refused_as(SopbenchError, path))
             # Where a link leads, so that it stays one.
             file = stack.enter_context(_opened(path.resolve()))
             # No file takes half of a character.
@@ -204,7 +193,7 @@ def add_to_page(path: Path, page: str) -> None:
     Raises:
         SopbenchError: the disk did not take it.
     """
-    with _named(path), opened_at_once(path, O_APPEND) as file:
+    with refused_as(SopbenchError, path), opened_at_once(path, O_APPEND) as file:
         file.write(page.encode("utf-8", "backslashreplace"))
 
 
@@ -220,12 +209,3 @@ def _opened(path: Path) -> Generator[BinaryIO]:
     else:
         with replace_file(path) as file:
             yield file
-
-
-@contextmanager
-def _named(path: Path) -> Generator[None]:
-    try:
-        yield
-    except OSError as fault:
-        msg = f"{path}: cannot be written: {fault.strerror or fault}"
-        raise SopbenchError(msg) from fault

@@ -25,6 +25,8 @@ from pytest_sopbench._sessions.mark import is_running, mark_path, owner_of
 from pytest_sopbench._sessions.writer import require_plain_file
 from pytest_sopbench.errors import SessionFileError
 
+from .atomic import refused_as
+
 # Where a session lies that is named on a command line.
 
 SUFFIX = ".jsonl"
@@ -159,10 +161,9 @@ class Withdrawal:
 
     def take(self) -> None:
         """Withdraw `last`, also if it was given back before."""
-        if self._before is not None:
-            return
         try:
-            self._take()
+            if self._before is None:
+                self._take()
         except OSError as fault:
             self.problem = fault.strerror or str(fault)
 
@@ -209,7 +210,7 @@ def point_at(session: Path) -> None:
         SessionFileError: the disk did not take it.
     """
     pointer = last_path(session.parent)
-    try:
+    with refused_as(SessionFileError, pointer):
         _move_away(pointer)
         with replace_path(pointer) as aside:
             aside.unlink(missing_ok=True)
@@ -218,9 +219,6 @@ def point_at(session: Path) -> None:
             except (OSError, NotImplementedError):
                 # Windows grants links to few users, and some disks have none.
                 aside.write_text(f'{{"type":"{TYPE}","session":"{session.name}"}}\n', "ascii")
-    except OSError as fault:
-        msg = f"{pointer}: cannot be written: {fault.strerror or fault}"
-        raise SessionFileError(msg) from fault
     for held in _held(session.parent):
         # That of a session which began later stays, until that one has ended.
         if held.name.removeprefix(WITHDRAWN) <= session.stem:
@@ -479,20 +477,16 @@ def prune(sessions_dir: Path, keep: int) -> None:
 
     One that is running, that `last` leads to, or that somebody gave a name is never removed.
     """
-    for session in _old(sessions_dir, keep):
+    last = followed(last_path(sessions_dir))
+    every = own_sessions(sessions_dir)
+    # What has no file is no session that somebody could want back, and must not count for one.
+    kept = [one for one in every if one.is_file()][-keep:]
+    for session in every[: every.index(kept[0])] if kept else ():
+        if session == last or is_running(session):
+            continue
         # The file last: as long as it is there, the next session tries again.
         clear_journals(journals_folder(session))
         shutil.rmtree(traces_folder(session), ignore_errors=True)
         for path in (mark_path(session), session):
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
-
-
-def _old(sessions_dir: Path, keep: int) -> Iterator[Path]:
-    last = followed(last_path(sessions_dir))
-    every = own_sessions(sessions_dir)
-    # What has no file is no session that somebody could want back, and must not count for one.
-    kept = [one for one in every if one.is_file()][-keep:]
-    for session in every[: every.index(kept[0])] if kept else ():
-        if session != last and not is_running(session):
-            yield session

@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -34,7 +35,7 @@ from pytest_sopbench._core.records.record import (
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._settings.readers import Shard
 
-from .lines import by_name, identity_from
+from .lines import by_name
 
 # The commit that a session ran on, as far as git tells it.
 
@@ -278,18 +279,13 @@ class DomainHeader(PlannedTasks):
     deterministic: bool = True
 
 
-def planned_trials(tasks: Mapping[str, Iterable[int]]) -> tuple[int, dict[str, tuple[int, ...]]]:
-    """Return `trials` and `some_trials` of a header, given the planned trials of each task."""
+def planned_tasks(tasks: Mapping[str, Iterable[int]]) -> PlannedTasks:
+    """Return what is planned, given the planned trials of each task in the order of the tasks."""
     # Several agents may have the same trial of a task.
     numbers = {task: tuple(sorted({*some})) for task, some in tasks.items()}
     trials = max((one[-1] for one in numbers.values()), default=1)
     every = (*range(1, trials + 1),)
-    return trials, {task: some for task, some in numbers.items() if some != every}
-
-
-def planned_tasks(tasks: Mapping[str, Iterable[int]]) -> PlannedTasks:
-    """Return what is planned, given the planned trials of each task in the order of the tasks."""
-    trials, some_trials = planned_trials(tasks)
+    some_trials = {task: some for task, some in numbers.items() if some != every}
     return PlannedTasks(planned=tuple(tasks), trials=trials, some_trials=some_trials)
 
 
@@ -333,7 +329,8 @@ def made_of(header: SessionHeader, *parts: str) -> SessionHeader:
         header: with what the session says of itself.
         parts: what it is made of, and how; the same parts give the same identity.
     """
-    return replace(header, schema=SCHEMA, identity=identity_from(parts))
+    identity = sha256("\n".join(parts).encode()).hexdigest()[:16]
+    return replace(header, schema=SCHEMA, identity=identity)
 
 
 def header_to_line(header: SessionHeader) -> str:
@@ -354,12 +351,9 @@ def header_from_json(data: Mapping[str, Any]) -> SessionHeader:
     return header
 
 
-def _task_name(text: str) -> TaskName:
-    domain, _, task = text.partition("/")
-    return TaskName(domain, task)
-
-
-_NAME: Final = cs.no_info_after_validator_function(_task_name, TEXT)
+_NAME: Final = cs.no_info_after_validator_function(
+    lambda text: TaskName(text.partition("/")[0], text.partition("/")[2]), TEXT
+)
 _OPTIONS: Final = part(
     SessionOptions,
     {

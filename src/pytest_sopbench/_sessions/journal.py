@@ -25,6 +25,7 @@ from pytest_sopbench._sessions.writer import (
 )
 from pytest_sopbench.errors import SessionFileError
 
+from .atomic import SOP_DIR
 from .header import SessionHeader
 from .lines import (
     CHANGED,
@@ -237,8 +238,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def _refused(path: Path, fault: Exception) -> SessionFileError:
     why = fault.strerror if isinstance(fault, OSError) else None
-    hint = "say with sop_dir where sessions may be written"
-    return SessionFileError(f"{path}: cannot be used: {why or fault}", hint=hint)
+    return SessionFileError(f"{path}: cannot be used: {why or fault}", hint=SOP_DIR)
 
 
 # Which workers died, told to the workers that go on, through files beside the journals.

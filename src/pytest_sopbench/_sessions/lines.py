@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NoReturn
 from zlib import crc32
@@ -53,11 +52,6 @@ def bare(line: bytes) -> bytes:
     return line[:-_LENGTH] + b"}"
 
 
-def identity_from(parts: Iterable[str]) -> str:
-    """Return the identity of a session that was made of others: the same for the same parts."""
-    return sha256("\n".join(parts).encode()).hexdigest()[:16]
-
-
 # Lines of a saved session that are not what was written, and what is said of them.
 
 SHOWN: Final = 10
@@ -91,10 +85,10 @@ def run_name(key: RunKey) -> str:
     return f"{key.domain}/{key.task}{trial}"
 
 
-def some_runs(keys: Sequence[RunKey], shown: int = 3) -> str:
+def some_runs(keys: Sequence[RunKey]) -> str:
     """Name the first of some runs, and count the others."""
-    more = f" and {len(keys) - shown} more" if len(keys) > shown else ""
-    return f"{', '.join(map(run_name, keys[:shown]))}{more}"
+    more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""  # noqa: PLR2004 - a few
+    return f"{', '.join(map(run_name, keys[:3]))}{more}"
 
 
 # A line of JSON, read as fast as it can be.

@@ -12,7 +12,6 @@ import os
 import socket
 import sys
 import time
-import weakref
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +19,8 @@ from typing import Final
 
 from pytest_sopbench._sessions.writer import make_folder
 from pytest_sopbench.errors import SessionFileError
+
+from .atomic import SOP_DIR, refused_as
 
 SUFFIX: Final = ".running"
 _TRIES: Final = 10
@@ -115,18 +116,19 @@ class Mark:
         self._process = os.getpid()
         self._was_there = False
         self._descriptor: int | None = None
-        try:
-            # Also ignored by git, which would else take the project for changed.
-            make_folder(self.path)
-            self._was_there = self.path.exists()
-            self._descriptor = self._locked(session)
-            self._write(self._descriptor)
-        except OSError as fault:
-            self.give_back()
-            msg = f"{self.path}: cannot be written: {fault.strerror or fault}"
-            hint = "say with sop_dir where sessions may be written"
-            raise SessionFileError(msg, hint=hint) from fault
-        _let_children_go(self)
+        with refused_as(SessionFileError, self.path, SOP_DIR):
+            try:
+                # Also ignored by git, which would else take the project for changed.
+                make_folder(self.path)
+                self._was_there = self.path.exists()
+                self._descriptor = self._locked(session)
+                self._write(self._descriptor)
+            except OSError:
+                self.give_back()
+                raise
+        if hasattr(os, "register_at_fork"):
+            # A child drops its copy of the lock, so that it cannot outlive this process.
+            os.register_at_fork(after_in_child=self.leave)
 
     def take_off(self) -> None:
         """Say that the session has ended as it should."""
@@ -172,19 +174,6 @@ class Mark:
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{json.dumps(asdict(owner))}\n".encode("ascii"))
         os.fsync(descriptor)
-
-
-def _let_children_go(mark: Mark) -> None:
-    """Have a forked child drop its copy of the lock, so that it cannot outlive this process."""
-    known = weakref.ref(mark)
-
-    def drop() -> None:
-        found = known()
-        if found is not None:
-            found.leave()
-
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=drop)
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

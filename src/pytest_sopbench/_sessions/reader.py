@@ -38,7 +38,6 @@ from pytest_sopbench._sessions.saved import (
     never_started,
     outcomes_of,
     planned_records,
-    shard_of,
     signs_of,
     unplanned,
 )
@@ -323,20 +322,17 @@ def read_header(path: Path, line: bytes) -> SessionHeader:
         raise _foreign(path, "its first line is no header") from fault
     if not isinstance(data, dict) or cast("dict[str, Any]", data).get("type") != "header":
         raise _foreign(path, "its first line is no header")
-    return _checked_header(path, line.rstrip(b"\r\n"), cast("dict[str, Any]", data))
-
-
-def _checked_header(path: Path, line: bytes, data: dict[str, Any]) -> SessionHeader:
-    schema = data.get("schema")
+    told = cast("dict[str, Any]", data)
+    schema = told.get("schema")
     if isinstance(schema, int) and schema != SCHEMA:
         msg = f"{path}: written by another pytest-sopbench (schema {schema}, known: {SCHEMA})"
         hint = "install the version that wrote it, or run the session again"
         raise SessionFileError(msg, hint=hint)
     try:
-        header = header_from_json(data)
+        header = header_from_json(told)
     except ValueError as fault:
         raise _damaged(path, str(fault)) from fault
-    if not is_intact(line):
+    if not is_intact(line.rstrip(b"\r\n")):
         raise _damaged(path, "its checksum is missing, or of another content")
     return header
 
@@ -361,7 +357,7 @@ def write_baseline(path: Path, saved: SavedSession, *, reason: str) -> int:
         SessionFileError: the session is a shard, or damaged, or a run of it never started or has
             no end; a file that is no slim baseline stands there; or the disk did not take it.
     """
-    if shard_of(saved) is not None:
+    if saved.header.options.shard is not None:
         msg = f"{saved.path}: a shard is a part of the tasks"
         raise SessionFileError(msg, hint="put the shards together with sopbench merge first")
     refuse_doubted(saved)

@@ -31,7 +31,6 @@ from pytest_sopbench._core.verdict import COMPLETED, Outcome
 from pytest_sopbench._sessions.folder import newest_with
 from pytest_sopbench._sessions.header import PlannedTasks, SessionHeader
 from pytest_sopbench._sessions.lines import DamagedLine
-from pytest_sopbench._settings.readers import Shard
 from pytest_sopbench.errors import SessionFileError
 
 Signs: TypeAlias = Mapping[tuple[str, str, int], set[str]]
@@ -50,7 +49,7 @@ class SavedSession:
         unfinished: the runs that were begun and left no line: their process died.
         finished: whether the session came to its end.
         reruns: how often other plugins ran tests again, by the title of each group.
-        absent: the planned runs of which the file has no sign; `None` if this is unknown.
+        absent: the planned runs of which the file has no sign.
         damaged: the lines that hold something else than was written; they count for nothing.
         doubts: why nothing may be concluded from the file; empty if all is well.
         problems: what is odd about the file: doubts, damaged lines and more.
@@ -63,7 +62,7 @@ class SavedSession:
     unfinished: tuple[RunKey, ...] = ()
     finished: bool = False
     reruns: Mapping[str, int] | None = None
-    absent: tuple[RunKey, ...] | None = None
+    absent: tuple[RunKey, ...] = ()
     damaged: tuple[DamagedLine, ...] = ()
     doubts: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -134,11 +133,6 @@ def _names_of(domain: str, task: str) -> tuple[str, ...]:
     return task, f"{domain}/{task}", f"{domain}::{task}"
 
 
-def shard_of(saved: SavedSession) -> Shard | None:
-    """Return which part of a session this is, or `None` if it is no part."""
-    return saved.header.options.shard
-
-
 def planned_records(saved: SavedSession) -> tuple[RunRecord, ...]:
     """Return a record of each planned run; denominators never shrink.
 
@@ -152,7 +146,6 @@ def summaries_of(
     saved: SavedSession,
     *,
     without: Collection[RunKey] = (),
-    fields: Mapping[str, Sequence[OutputField]] = MappingProxyType({}),
 ) -> Mapping[str, Summary]:
     """Return what the runs of each domain came to, counted from their lines.
 
@@ -163,7 +156,6 @@ def summaries_of(
     Args:
         saved: a session.
         without: runs that are left out; groups are called as with them.
-        fields: the output fields of the domains that are at hand; see `Tally`.
 
     Raises:
         SessionFileError: a gate of the session cannot be read.
@@ -172,7 +164,7 @@ def summaries_of(
     names = dict.fromkeys(GroupKey(one.domain, one.agent) for one in records)
     kept = (one for one in records if one.key not in without) if without else records
     reruns = saved.reruns or {}
-    counted = {group.title(names): one for group, one in grouped(kept, fields).items()}
+    counted = {group.title(names): one for group, one in grouped(kept).items()}
     found = bounded(counted, recorded_gates(saved), agents_of(names))
     return {name: replace(one, reruns=reruns.get(name, 0)) for name, one in found.items()}
 
@@ -262,7 +254,7 @@ def planned_keys(saved: SavedSession) -> Iterator[RunKey]:
 
     If the header does not tell agents, they are of the one that runs of the domain tell first.
     """
-    told = _told(saved)
+    told = {one.domain: one.agent for one in reversed(saved.records)}
     for name, domain in saved.header.domains.items():
         agents = domain.agents or {told.get(name, saved.header.agent): domain}
         for agent, planned in agents.items():
@@ -270,26 +262,19 @@ def planned_keys(saved: SavedSession) -> Iterator[RunKey]:
                 yield RunKey(name, task, trial, agent)
 
 
-def never_started(saved: SavedSession, seen: Signs | None = None) -> Iterator[RunKey]:
-    """Yield the planned runs of which the file has no sign; `seen` is known to who asks again."""
-    if saved.absent is not None:
-        yield from saved.absent
-        return
-    seen = signs_of(saved) if seen is None else seen
-    told = _told(saved)
-    for name, domain in saved.header.domains.items():
-        for agent, planned in (domain.agents or {"": domain}).items():
-            for task, trial in planned.runs:
-                if task not in seen.get((name, agent, trial), ()):
-                    known = agent or told.get(name, saved.header.agent)
-                    yield RunKey(name, task, trial, known)
+def never_started(saved: SavedSession, seen: Signs) -> Iterator[RunKey]:
+    """Yield the planned runs of which the file has no sign."""
+    for key in planned_keys(saved):
+        agent = key.agent if saved.header.domains[key.domain].agents else ""
+        if key.task not in seen.get((key.domain, agent, key.trial), ()):
+            yield key
 
 
-def unplanned(saved: SavedSession, seen: Signs | None = None) -> Iterator[RunKey]:
+def unplanned(saved: SavedSession, seen: Signs) -> Iterator[RunKey]:
     """Yield the runs of the file that its session did not plan, if it says what it planned."""
     if not saved.header.domains:
         return
-    for (name, agent, trial), tasks in (signs_of(saved) if seen is None else seen).items():
+    for (name, agent, trial), tasks in seen.items():
         domain = saved.header.domains.get(name)
         agents: Mapping[str, PlannedTasks] = {} if domain is None else domain.agents or {"": domain}
         planned = agents.get(agent)
@@ -317,18 +302,13 @@ def signs_of(saved: SavedSession) -> Signs:
     return seen
 
 
-def _told(saved: SavedSession) -> Mapping[str, str]:
-    """Return the agent of each domain that its runs tell first."""
-    return {one.domain: one.agent for one in reversed(saved.records)}
-
-
 def _missing(saved: SavedSession) -> Iterator[RunRecord]:
     for key in saved.unfinished:
         yield _unseen(key, Outcome.CRASH, "the process that ran it died")
     damaged = {one.run for one in saved.damaged}
     # At its end a session writes a line of every planned run, whatever became of it.
     why = "its line is missing" if saved.finished else "it was never started"
-    for key in never_started(saved):
+    for key in saved.absent:
         said = "its line is damaged" if key in damaged else why
         yield _unseen(key, Outcome.NOT_RUN, said)
 
@@ -356,9 +336,9 @@ BEHIND = ("calls", "duration_s", *COUNTS, "model")
 def frame_of(records: Iterable[RunRecord]) -> Any:
     """Return a `pandas.DataFrame` with one row for each run, in the order of the records.
 
-    The columns are those of `columns_before`, then `answer.FIELD` for each field that some run
-    answered and `right.FIELD` for each that was compared, sorted, then `BEHIND`. `calls` counts
-    tool calls.
+    The columns are `RUN`, those of metrics, `reason` and `fields`, then `answer.FIELD` for each
+    field that some run answered and `right.FIELD` for each that was compared, sorted, then
+    `BEHIND`. `calls` counts tool calls.
 
     Raises:
         SessionFileError: pandas is not installed.
@@ -370,14 +350,9 @@ def frame_of(records: Iterable[RunRecord]) -> Any:
         raise SessionFileError(msg, hint=install_hint("pandas", extra="pandas")) from None
     metrics = run_columns()
     rows = [_row(one, metrics) for one in records]
-    before = columns_before()
+    before = (*RUN, *run_columns(), "reason", "fields")
     answers = sorted({name for row in rows for name in row} - {*before, *BEHIND})
     return pandas.DataFrame(rows, columns=[*before, *answers, *BEHIND])
-
-
-def columns_before() -> tuple[str, ...]:
-    """Return the columns before those of the answer."""
-    return (*RUN, *run_columns(), "reason", "fields")
 
 
 def _right(record: RunRecord) -> Mapping[str, bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from pytest_sopbench._core.trajectory.snapshot import (
 from pytest_sopbench._sessions.atomic import replace_file
 from pytest_sopbench.errors import SnapshotFileError
 
+from .atomic import refused_as
 from .header import SessionHeader
 
 # The folder of snapshots: one JSON file per task, and beside them why they were approved.
@@ -93,11 +94,8 @@ class SnapshotFolder:
             SnapshotFileError: the disk did not take it.
         """
         path = self.file(domain, task)
-        try:
+        with refused_as(SnapshotFileError, path):
             write_whole(path, text)
-        except OSError as fault:
-            msg = f"{path}: cannot be written: {fault.strerror or fault}"
-            raise SnapshotFileError(msg) from fault
 
     def domains(self) -> tuple[str, ...]:
         """Return the domains that have a folder here."""
@@ -121,13 +119,12 @@ class SnapshotFolder:
         Raises:
             SnapshotFileError: the disk did not take it.
         """
-        path = self._approvals(domain)
-        try:
-            with path.open("a", encoding="utf-8", newline="\n") as file:
-                file.write(f"{json.dumps(asdict(approval), ensure_ascii=True)}\n")
-        except OSError as fault:
-            msg = f"{path}: cannot be written: {fault.strerror or fault}"
-            raise SnapshotFileError(msg) from fault
+        path = self.file(domain, "").parent / APPROVALS
+        with (
+            refused_as(SnapshotFileError, path),
+            path.open("a", encoding="utf-8", newline="\n") as file,
+        ):
+            file.write(f"{json.dumps(asdict(approval), ensure_ascii=True)}\n")
 
     def approvals(self, domain: str) -> tuple[ApprovalEntry, ...]:
         """Return the side record of a domain, in the order of time.
@@ -135,29 +132,19 @@ class SnapshotFolder:
         Raises:
             SnapshotFileError: a line of it cannot be read.
         """
-        return tuple(self._read_approvals(self._approvals(domain)))
-
-    def _read_approvals(self, path: Path) -> Iterator[ApprovalEntry]:
-        try:
-            # Only a line feed ends a line of JSON; texts may have any other sign in them.
-            lines = path.read_bytes().decode("utf-8").split("\n")
-        except FileNotFoundError:
-            return
-        except (OSError, UnicodeDecodeError) as fault:
-            msg = f"{path}: cannot be read: {fault}"
-            raise SnapshotFileError(msg, hint=HINT) from fault
-        for number, line in enumerate(lines, start=1):
+        path = self.file(domain, "").parent / APPROVALS
+        entries: list[ApprovalEntry] = []
+        # Only a line feed ends a line of JSON; texts may have any other sign in them.
+        for number, line in enumerate((file_text(path) or "").split("\n"), start=1):
             if not line.strip():
                 continue
             try:
                 data: dict[str, Any] = json.loads(line)
-                yield ApprovalEntry(**data)
+                entries.append(ApprovalEntry(**data))
             except (ValueError, TypeError) as fault:
                 msg = f"{path}, line {number}: no approval: {fault}"
                 raise SnapshotFileError(msg, hint="mend or remove the line") from None
-
-    def _approvals(self, domain: str) -> Path:
-        return self.file(domain, "").parent / APPROVALS
+        return tuple(entries)
 
 
 def file_text(path: Path) -> str | None:

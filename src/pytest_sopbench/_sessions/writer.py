@@ -26,6 +26,8 @@ from pytest_sopbench._sessions.header import SCHEMA, SessionHeader, header_to_li
 from pytest_sopbench._sessions.lines import sealed, seed_of
 from pytest_sopbench.errors import SessionFileError
 
+from .atomic import SOP_DIR, refused_as
+
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 SYNC_SECONDS = 1.0
@@ -69,7 +71,7 @@ class SessionWriter:
         _make_folder(path)
         self._first = sealed(header_to_line(header)) + b"\n"
         self._count = -1
-        with _told(path):
+        with refused_as(SessionFileError, path, SOP_DIR):
             with replace_file(path, is_durable=True) as file:
                 for line in sealed_session(header, lines):
                     file.write(line)
@@ -100,13 +102,13 @@ class SessionWriter:
                 self._synced = self._clock()
         except OSError:
             # The guards are entered here alone: for each run they cost more than the writing.
-            with _told(self.path), self._closed_by_failure():
+            with refused_as(SessionFileError, self.path, SOP_DIR), self._closed_by_failure():
                 raise
 
     def close(self) -> None:
         """Stop here: the lines stay in the order of arrival, without a summary."""
         if not self._file.closed:
-            with _told(self.path):
+            with refused_as(SessionFileError, self.path, SOP_DIR):
                 os.fsync(self._file.fileno())
                 self._file.close()
 
@@ -129,7 +131,7 @@ class SessionWriter:
                 something else has written into the file, which is left as it is.
         """
         with (
-            _told(self.path),
+            refused_as(SessionFileError, self.path, SOP_DIR),
             self._closed_by_failure(),
             replace_file(self.path, is_durable=True) as new,
         ):
@@ -145,7 +147,7 @@ class SessionWriter:
             self._file.close()
         if self.kept is not None:
             with (
-                _told(self.kept),
+                refused_as(SessionFileError, self.kept, SOP_DIR),
                 _free(self.kept),
                 self.path.open("rb") as whole,
                 add_file(self.kept) as copy,
@@ -209,19 +211,9 @@ def _free(kept: Path) -> Generator[None]:
 
 def _make_folder(path: Path) -> None:
     """Make the folder of a file, and see that it can be written before a model is paid for."""
-    with _told(path):
+    with refused_as(SessionFileError, path, SOP_DIR):
         make_folder(path)
         try_making(path)
-
-
-@contextlib.contextmanager
-def _told(path: Path) -> Generator[None]:
-    try:
-        yield
-    except OSError as fault:
-        msg = f"{path}: cannot be written: {fault.strerror or fault}"
-        hint = "say with sop_dir where sessions may be written"
-        raise SessionFileError(msg, hint=hint) from fault
 
 
 # Write a session that was made of others, whole and in one step.
@@ -254,13 +246,10 @@ def store_session(
             raise SessionFileError(msg, hint="choose another name, or move it away first")
     lines = chain(map(to_line, records), map(summary_to_line, (summaries,)))
     write_lines(path, sealed_session(header, lines))
-    try:
+    with refused_as(SessionFileError, traces_folder(path)):
         for session in logs:
             if traces_folder(session).is_dir():
                 shutil.copytree(traces_folder(session), traces_folder(path), dirs_exist_ok=True)
-    except OSError as fault:
-        msg = f"{traces_folder(path)}: cannot be written: {fault.strerror or fault}"
-        raise SessionFileError(msg) from fault
 
 
 def write_lines(path: Path, lines: Iterable[bytes]) -> None:
@@ -271,12 +260,8 @@ def write_lines(path: Path, lines: Iterable[bytes]) -> None:
     Raises:
         SessionFileError: the disk did not take it.
     """
-    try:
-        with replace_file(path) as file:
-            file.writelines(lines)
-    except OSError as fault:
-        msg = f"{path}: cannot be written: {fault.strerror or fault}"
-        raise SessionFileError(msg) from fault
+    with refused_as(SessionFileError, path), replace_file(path) as file:
+        file.writelines(lines)
 
 
 # A slim baseline: a session with nothing but what a comparison needs, to be committed.

@@ -196,8 +196,8 @@ MUTANTS = (
     Mutant(
         "baseline/shard-is-a-baseline",
         "Baseline._read",
-        "        if self._saved is not None and shard_of(self._saved) is not None:",
-        "        if self._saved is None and shard_of(self._saved) is not None:",
+        "        if self._saved is not None and self._saved.header.options.shard is not None:",
+        "        if self._saved is None and self._saved.header.options.shard is not None:",
         ("hooks/test_baseline.py::TestABaselineThatIsNone::test_a_shard_is_refused",),
         "A part of the tasks is what a session is compared with.",
     ),

@@ -15,7 +15,7 @@ from pytest_sopbench._sessions.atomic import copy_file
 from pytest_sopbench._sessions.commands.gate import agents_left_out, compare_saved
 from pytest_sopbench._sessions.folder import followed, last_path, session_path
 from pytest_sopbench._sessions.reader import read_session
-from pytest_sopbench._sessions.saved import SavedSession, planned_records, shard_of
+from pytest_sopbench._sessions.saved import SavedSession, planned_records
 from pytest_sopbench.errors import SessionFileError
 
 
@@ -80,7 +80,7 @@ class Baseline:
             raise pytest.UsageError(msg)
         if self._saved is None:
             check_writable(self._sop, "--sop-compare", path)
-        if self._saved is not None and shard_of(self._saved) is not None:
+        if self._saved is not None and self._saved.header.options.shard is not None:
             msg = (
                 f"--sop-compare={value}: a shard is a part of the tasks, and no baseline\n"
                 "put the shards together with sopbench merge first"

@@ -29,7 +29,6 @@ from pytest_sopbench._sessions.saved import (
     asked_summaries,
     outcomes_of,
     planned_records,
-    shard_of,
     summaries_of,
 )
 from pytest_sopbench._sessions.writer import slimmed
@@ -90,7 +89,7 @@ def decide_gates(
     Raises:
         SessionFileError: the session is a shard, or a slim baseline.
     """
-    if shard_of(saved) is not None:
+    if saved.header.options.shard is not None:
         msg = f"{saved.path}: a shard is a part of the tasks, and cannot be gated"
         raise SessionFileError(msg, hint="put the shards together with sopbench merge first")
     if saved.slim:
@@ -204,7 +203,7 @@ def _agents(saved: SavedSession) -> frozenset[str]:
 
 def _compared(saved: SavedSession, other: SavedSession, what: str) -> ComparedSession:
     """Return a session as far as it can be compared with another one."""
-    if shard_of(saved) is not None:
+    if saved.header.options.shard is not None:
         msg = f"{saved.path}: a shard is a part of the tasks, and cannot be compared"
         raise SessionFileError(msg, hint="put the shards together with sopbench merge first")
     name, records = saved.name, planned_records(saved)

@@ -23,10 +23,8 @@ from pytest_sopbench._sessions.lines import some_runs
 from pytest_sopbench._sessions.reader import refuse_doubted
 from pytest_sopbench._sessions.saved import (
     SavedSession,
-    never_started,
     planned_keys,
     recorded_gates,
-    shard_of,
     summarized,
 )
 from pytest_sopbench._settings.readers import Shard, read_sample
@@ -52,7 +50,7 @@ def check_shares(parts: Sequence[SavedSession]) -> None:
             all that was to be shared out.
     """
     for saved in parts:
-        shard = shard_of(saved)
+        shard = saved.header.options.shard
         for name, domain in saved.header.domains.items():
             fault = next(_faults(name, domain, shard, _cuts(saved)), "") if shard else ""
             if fault:
@@ -195,11 +193,11 @@ def _parts(shards: Sequence[SavedSession]) -> Sequence[SavedSession]:
 
 
 def _shard(saved: SavedSession) -> Shard:
-    shard = shard_of(saved)
+    shard = saved.header.options.shard
     if shard is None:
         msg = f"{saved.path}: not a shard: it was made without --sop-shard"
         raise SessionFileError(msg, hint="merge puts the shards of one session together")
-    left = [*saved.unfinished, *never_started(saved)]
+    left = [*saved.unfinished, *saved.absent]
     if not saved.finished or left:
         lost = f": {some_runs(left)} did not come to an end" if left else ""
         msg = f"{saved.path}: shard {shard} was cut short{lost}"
@@ -269,8 +267,7 @@ def _options(saved: SavedSession) -> SessionOptions:
 
 def _without_past(saved: SavedSession) -> SessionOptions:
     """Leave out which sessions a shard was resumed from: another may have run through."""
-    options = replace(_options(saved), resumed=(), resumed_anyway=())
-    return replace(options, failures=None)
+    return replace(_options(saved), resumed=(), resumed_anyway=(), failures=None)
 
 
 def _options_of_all(parts: Sequence[SavedSession]) -> SessionOptions:
@@ -349,7 +346,7 @@ def _records(
     places = {
         (name, task): place for name, tasks in order.items() for place, task in enumerate(tasks)
     }
-    domains = {name: place for place, name in enumerate(_header(parts, order).domains)}
+    domains = {name: place for place, name in enumerate(parts[0].header.domains)}
     every = [record for one in parts for record in one.records]
     return tuple(
         sorted(

@@ -22,7 +22,7 @@ from pytest_sopbench._core.gates.decide import (
     SessionPage,
     TaskFacts,
 )
-from pytest_sopbench._core.model.task import GroupKey, TaskName, agents_of
+from pytest_sopbench._core.model.task import GroupKey, Task, TaskName, agents_of
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.record import RunRecord, is_replayed
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
@@ -140,16 +140,6 @@ Domains = Callable[[], Mapping[str, Domain]]
 """Finds the domains of the session, as far as they are at hand."""
 
 
-def no_domains() -> Mapping[str, Domain]:
-    """Find none."""
-    return {}
-
-
-def no_command(_: RunRecord) -> str:
-    """Know no command: a saved session does not hold all that was typed."""
-    return ""
-
-
 class SavedSources:
     """Finds what a page asks for, once it asks.
 
@@ -167,10 +157,10 @@ class SavedSources:
         saved: SavedSession,
         *,
         baseline: SavedSession | None = None,
-        domains: Domains = no_domains,
+        domains: Domains,
         redaction: Redaction = NOTHING_REDACTED,
         shown: Callable[[Path], str] = str,
-        again: Callable[[RunRecord], str] = no_command,
+        again: Callable[[RunRecord], str] = lambda _: "",
     ) -> None:
         self._saved = saved
         self._baseline = baseline
@@ -192,7 +182,7 @@ class SavedSources:
         redaction = self._redaction.of(domain.private_columns)
         expected = domain.expected_calls.get(task.id, ())
         return TaskFacts(
-            inputs=redaction.mapping(_public(task.inputs, domain)),
+            inputs=shown_inputs(domain, task, redaction),
             expected_calls=redaction.expected_calls(expected),
             clauses={
                 one.clause: self._clause(domain, one.clause)
@@ -201,7 +191,7 @@ class SavedSources:
             },
             tags=task.tags,
             location=f"{self._where(domain.data_file)}:{task.line}",
-            remark=self._remark(record, domain, task.hash),
+            remark=next(changes_since(self._saved, record, domain, task), ""),
         )
 
     def again(self, record: RunRecord) -> str:
@@ -246,18 +236,23 @@ class SavedSources:
         shown = Path(self._shown(path))
         return str(Path(*shown.parts[-2:]) if shown.is_absolute() else shown)
 
-    def _remark(self, record: RunRecord, domain: Domain, task_hash: str) -> str:
-        if record.task_hash and record.task_hash != task_hash:
-            return OTHER_ROW
-        header = self._saved.header.domains.get(record.domain)
-        if header is not None and header.sop and header.sop != domain.hashes.get("sop"):
-            return OTHER_SOP
-        return ""
 
-
-def _public(inputs: Mapping[str, JsonValue], domain: Domain) -> Mapping[str, JsonValue]:
+def shown_inputs(domain: Domain, task: Task, redaction: Redaction) -> Mapping[str, JsonValue]:
+    """Return the inputs of a task as they may be shown, without private columns."""
     private = domain.private_columns
-    return {name: value for name, value in inputs.items() if name not in private}
+    public = {name: value for name, value in task.inputs.items() if name not in private}
+    return redaction.mapping(public)
+
+
+def changes_since(
+    saved: SavedSession, record: RunRecord, domain: Domain, task: Task
+) -> Iterator[str]:
+    """Say what of a task is another one today than when the run was made."""
+    if record.task_hash and record.task_hash != task.hash:
+        yield OTHER_ROW
+    header = saved.header.domains.get(record.domain)
+    if header is not None and header.sop and header.sop != domain.hashes.get("sop"):
+        yield OTHER_SOP
 
 
 # Where the rows of tasks lie, as those who look at the repository name them.

@@ -98,6 +98,13 @@ def rescore_session(
         raise SessionFileError(msg, hint="rescore the session it was made of, and approve it again")
     refuse_doubted(saved)
     judges = _judges(saved, domains, scoring, asking or {})
+    options = saved.header.options
+    # How far model judges can be relied on today, if that is known.
+    if doubtful is not None:
+        options = replace(options, doubtful=doubtful)
+    if judged:
+        told = {**(options.judge or {}), FIELDS: judged_fields_to_json(judged)}
+        options = replace(options, judge=told)
     places = {
         name: {task: place for place, task in enumerate(domain.task_ids)}
         for name, domain in domains.items()
@@ -120,7 +127,7 @@ def rescore_session(
             changed.append((record, done.record))
         records.append(done.record)
     return RescoredSession(
-        header=_header(saved, judges, scoring, _relied_on(saved.header.options, doubtful, judged)),
+        header=_header(saved, judges, scoring, options),
         records=tuple(records),
         gates=recorded_gates(saved),
         changed=tuple(changed),
@@ -175,18 +182,6 @@ def _rules(domain: Domain, scoring: Scoring, *, off: bool) -> JudgingRules:
         world=domain.world,
         state=domain.state,
     )
-
-
-def _relied_on(
-    options: SessionOptions, doubtful: Doubtful | None, judged: Sequence[JudgedField]
-) -> SessionOptions:
-    """Return options that say how far model judges can be relied on today, if that is known."""
-    if doubtful is not None:
-        options = replace(options, doubtful=doubtful)
-    if judged:
-        consumed = options.judge or {}
-        options = replace(options, judge={**consumed, FIELDS: judged_fields_to_json(judged)})
-    return options
 
 
 def _header(

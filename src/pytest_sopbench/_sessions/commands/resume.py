@@ -133,7 +133,12 @@ def _with_lines(path: Path, header: SessionHeader, lines: Iterable[str]) -> Iter
 
 def header_differences(then: SessionHeader, now: SessionHeader) -> Iterator[str]:
     """Say of which agent the runs were, if it is another; the domains are for later."""
-    yield from _agent_differences(then, now)
+    # One that only one of the sessions has is left to its runs.
+    for name, spec in then.agents.items():
+        if name in now.agents and spec != now.agents[name]:
+            yield f"agent {name}: {spec} there, {now.agents[name]} here"
+    if then.agents.keys().isdisjoint(now.agents):
+        yield f"agent: {then.agent} there, {now.agent} here"
     for what, before, today in (
         ("agent arguments", _shown(then.agent_args), _shown(now.agent_args)),
         ("scoring", then.options.scoring or None, now.options.scoring),
@@ -144,16 +149,6 @@ def header_differences(then: SessionHeader, now: SessionHeader) -> Iterator[str]
     for change in setup_changes(setups_of(then), setups_of(now)):
         if change.what.startswith("prompt"):
             yield f"{change.what}: {change.before} there, {change.now} here"
-
-
-def _agent_differences(then: SessionHeader, now: SessionHeader) -> Iterator[str]:
-    """Say which agents are others; one that only one of the sessions has is left to its runs."""
-    before, today = then.agents, now.agents
-    for name in before:
-        if name in today and before[name] != today[name]:
-            yield f"agent {name}: {before[name]} there, {today[name]} here"
-    if before.keys().isdisjoint(today):
-        yield f"agent: {then.agent} there, {now.agent} here"
 
 
 def git_differences(then: GitState | None, now: GitState | None) -> Iterator[str]:
