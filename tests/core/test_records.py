@@ -21,7 +21,6 @@ from pytest_sopbench._core.model.task import (
     Compare,
     FieldType,
     GroupKey,
-    TaskKey,
     TaskName,
     domain_of,
     labels_of,
@@ -333,11 +332,6 @@ def test_the_title_of_a_group_tells_its_domain() -> None:
 
 def test_a_task_is_written_behind_its_domain() -> None:
     assert "lab/T_01" == str(TaskName("lab", "T_01"))
-
-
-def test_a_task_is_of_a_domain_and_an_agent() -> None:
-    assert TaskKey("lab", "T_01").is_of("lab", "")
-    assert not TaskKey("lab", "T_01", "a").is_of("lab", "")
 
 
 # Short labels of agents: unique among those of a session, whatever users call them.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +23,7 @@ from pytest_sopbench._core.metrics.summary import (
 )
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import summary_from_json, summary_to_json
-from pytest_sopbench._core.metrics.trials import TrialCounts, disagreements, pass_all, pass_any
+from pytest_sopbench._core.metrics.trials import TrialCounts, disagreements
 from pytest_sopbench._core.model.task import MASK, Compare, FieldType
 from pytest_sopbench._core.statistics import wilson
 from pytest_sopbench._core.values.json import JsonValue
@@ -51,56 +50,16 @@ def counts_of(outcomes: Mapping[str, list[Outcome]]) -> TrialCounts:
     return summary_of(runs(outcomes)).trials
 
 
-@settings(max_examples=60)
-@given(task(), st.data())
-def test_pass_any_and_pass_all_are_shares_of_all_drawings(
-    one: tuple[int, int], data: st.DataObject
-) -> None:
-    trials, correct = one
-    k = data.draw(st.integers(1, trials))
-    drawings = list(combinations([True] * correct + [False] * (trials - correct), k))
-
-    assert pass_any(trials, correct, k) == pytest.approx(sum(map(any, drawings)) / len(drawings))
-    assert pass_all(trials, correct, k) == pytest.approx(sum(map(all, drawings)) / len(drawings))
-
-
-@given(task())
-def test_with_one_trial_drawn_both_are_the_rate(one: tuple[int, int]) -> None:
-    trials, correct = one
-
-    assert pass_any(trials, correct, 1) == pytest.approx(correct / trials)
-    assert pass_all(trials, correct, 1) == pytest.approx(correct / trials)
-
-
-@pytest.mark.parametrize(
-    ("trials", "correct", "k"),
-    [
-        pytest.param(3, 4, 1, id="more correct than trials"),
-        pytest.param(3, -1, 1, id="fewer than none"),
-        pytest.param(3, 2, 4, id="more drawn than trials"),
-        pytest.param(3, 2, 0, id="none drawn"),
-    ],
-)
-def test_what_cannot_be_is_refused(trials: int, correct: int, k: int) -> None:
-    for chance in (pass_any, pass_all):
-        with pytest.raises(ValueError, match=r"cannot be correct|k is a number of trials"):
-            chance(trials, correct, k)
-
-
 def test_pass_any_and_pass_all_are_means_over_tasks() -> None:
     counts = counts_of({"a": [RIGHT] * 3, "b": [RIGHT, WRONG, WRONG], "c": [WRONG] * 3})
 
     assert counts.pass_any() == pytest.approx(2 / 3)
     assert counts.pass_all() == pytest.approx(1 / 3)
-    assert counts.pass_any(2) == pytest.approx((1 + 2 / 3 + 0) / 3)
-    assert counts.pass_all(2) == pytest.approx(1 / 3)
 
 
-def test_more_trials_than_a_task_has_say_nothing() -> None:
+def test_the_fewest_and_the_most_trials_of_a_task_are_known() -> None:
     counts = counts_of({"a": [RIGHT] * 3, "b": [RIGHT]})
 
-    assert counts.pass_any(1) == 1.0
-    assert counts.pass_any(2) is None
     assert (counts.least, counts.most) == (1, 3)
 
 
@@ -204,7 +163,6 @@ def test_the_same_counts_have_the_same_interval() -> None:
     backwards = TrialCounts(tasks_by=dict(reversed(tasks.items()))).bounds()
 
     assert forwards == backwards
-    assert forwards != TrialCounts(tasks_by=tasks).bounds(seed=1)
 
 
 def test_tasks_that_are_all_alike_are_no_proof_of_certainty() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import pairwise
 from types import TracebackType
 from typing import Final, cast
@@ -135,7 +136,8 @@ def chain(error: BaseException) -> Iterator[BaseException]:
 def _means_it(
     error: BaseException, known: frozenset[str], names: frozenset[str], depth: int
 ) -> bool:
-    own = {_qualified(kind) for kind in type.__getattribute__(type(error), "__mro__")}
+    kinds: tuple[type, ...] = type.__getattribute__(type(error), "__mro__")
+    own = {call_safely(partial(_written, kind), "") for kind in kinds}
     if not own.isdisjoint(known):
         return True
     if not own.isdisjoint(WITH_STATUS):
@@ -165,10 +167,6 @@ def _is_of_a_reply(error: BaseException) -> bool:
     )
 
 
-def _qualified(kind: type) -> str:
-    return call_safely(lambda: _written(kind), "")
-
-
 def _written(kind: type) -> str:
     # Of a builtin exception, people write the plain name.
     module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
@@ -185,20 +183,14 @@ def _status_says_so(error: BaseException) -> bool:
         get_member(response, "status_code"),
         metadata.get("HTTPStatusCode"),
     )
-    return any(isinstance(code, str) and code in _CODES for code in codes) or any(
-        _is_away(status) for status in (*statuses, *map(_as_status, codes))
-    )
-
-
-def _as_status(code: object) -> object:
-    """Return a code as a status: gateways put one where others put a name."""
-    is_number = isinstance(code, str) and _STATUS.fullmatch(code) is not None
-    return int(str(code)) if is_number else code
-
-
-def _is_away(status: object) -> bool:
-    return isinstance(status, int) and (
-        status in (_REQUEST_TIMEOUT, _TOO_MANY_REQUESTS) or status in _SERVER_ERRORS
+    if any(isinstance(code, str) and code in _CODES for code in codes):
+        return True
+    # Gateways put a status where others put a name.
+    written = (int(one) for one in codes if isinstance(one, str) and _STATUS.fullmatch(one))
+    return any(
+        isinstance(one, int)
+        and (one in (_REQUEST_TIMEOUT, _TOO_MANY_REQUESTS) or one in _SERVER_ERRORS)
+        for one in (*statuses, *codes, *written)
     )
 
 

@@ -92,7 +92,7 @@ def compare(
     groups = {
         f"{domain} ({agent})" if agent else domain: _comparison(
             baseline.name,
-            pairs.of(domain, agent) if len(titles) > 1 else pairs,
+            pairs.of(agent, domain) if len(titles) > 1 else pairs,
             why=_unlike(baseline, current, (domain,)),
             doubt=current.doubt or baseline.doubt,
             fields=(fields or {}).get(domain, ()),
@@ -134,7 +134,7 @@ def compare(
         changed_sops=changed_sops,
         pooled=pooled(pairs, [domain for domain, _ in titles], len(groups)),
         agents={
-            agent: pooled(pairs.by(agent), domains, len(domains))
+            agent: pooled(pairs.of(agent), domains, len(domains))
             for agent, domains in agents.items()
             if len(domains) > 1
         },
@@ -179,9 +179,7 @@ def _comparison(
     name: str, pairs: Pairs, *, why: str, doubt: str, fields: Sequence[OutputField] = ()
 ) -> GroupComparison:
     compared = pairs.pairs
-    # A large session has few kinds of tasks, so each is kept once.
-    known: dict[Counts, Counts] = {}
-    kinds = [known.setdefault(kind, kind) for kind in (pair.counts for pair in compared)]
+    kinds = [pair.counts for pair in compared]
     counts = Counter(kinds)
     test = paired_test_of(counts)
     changes = changes_of(compared)
@@ -324,15 +322,13 @@ def leaderboard_of(
         Standing(agent=agent, label=labels[agent], summary=without_labels(one))
         for agent, one in summaries.items()
     ]
-    standings.sort(key=lambda one: _rank(one.summary))
+    standings.sort(
+        key=lambda one: (one.summary.unmeasured, -(one.summary.tsr or 0), -(one.summary.ecr or 0))
+    )
     return Leaderboard(
         standings=tuple(standings),
         differences=_differences([one.agent for one in standings], records, may_fail),
     )
-
-
-def _rank(summary: Summary) -> tuple[bool, float, float]:
-    return summary.unmeasured, -(summary.tsr or 0), -(summary.ecr or 0)
 
 
 def _differences(

@@ -15,9 +15,9 @@ from pytest_sopbench._core.metrics.counts import Collapse, documents_to_json
 from pytest_sopbench._core.metrics.metric import METRICS, Metric
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.tally import MetricTally
-from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
 from pytest_sopbench._core.model.task import TaskKey, agent_of
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import NO_EVIDENCE
 
 from .statistics import Bounds, PairedTest, bootstrap, holm, newcombe, paired_test
 from .verdict import ANSWERED, COMPLETED, Outcome
@@ -76,17 +76,6 @@ class Pair(NamedTuple):
         """The share of correct runs in the current session."""
         return Fraction(*_right_of(self.current))
 
-    @property
-    def lost(self) -> bool:
-        """Whether the rate fell by at least half; with one trial: correct before, not now."""
-        return fell_by_half(self.counts)
-
-    @property
-    def gained(self) -> bool:
-        """Whether the rate rose by at least half; with one trial: not correct before, now."""
-        was, of_was, now, of_now = self.counts
-        return fell_by_half((now, of_now, was, of_was))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs:
@@ -110,15 +99,12 @@ class Pairs:
         """Tasks that are compared or should have been."""
         return len(self.pairs) + len(self.aside)
 
-    def of(self, domain: str, agent: str) -> Pairs:
-        """Return the part that belongs to an agent in a domain."""
-        return self._where(lambda key: key.is_of(domain, agent))
+    def of(self, agent: str, domain: str = "") -> Pairs:
+        """Return the part that belongs to an agent, in one domain or in all of them."""
 
-    def by(self, agent: str) -> Pairs:
-        """Return the part that belongs to an agent."""
-        return self._where(lambda key: key.agent == agent)
+        def is_meant(key: TaskKey) -> bool:
+            return key.agent == agent and domain in {"", key.domain}
 
-    def _where(self, is_meant: Callable[[TaskKey], bool]) -> Pairs:
         return Pairs(
             pairs=tuple(pair for pair in self.pairs if is_meant(pair.key)),
             aside={key: why for key, why in self.aside.items() if is_meant(key)},
@@ -174,15 +160,13 @@ def pair_runs(
             aside[key] = why
         else:
             pairs.append(Pair(key, _telling(was), _telling(now)))
-    # Each of the tables of a large session takes as much as what is made of it below.
-    before = {}
     return Pairs(
         pairs=tuple(pairs),
         aside=aside,
         left_out=tuple(unasked),
         may_fail=tuple(key for key in after if key in excused),
         outcomes={
-            key: _ONCE[runs[0].outcome] if len(runs) == 1 else tuple(run.outcome for run in runs)
+            key: tuple(run.outcome for run in runs)
             for key, runs in after.items()
             if key not in excused
         },
@@ -231,10 +215,6 @@ def _telling(runs: tuple[RunRecord, ...]) -> tuple[RunRecord, ...]:
     if len(runs) == 1:
         return () if runs[0].outcome in NO_EVIDENCE else runs
     return tuple(run for run in runs if run.outcome not in NO_EVIDENCE)
-
-
-_ONCE: Final = {one: (one,) for one in Outcome}
-"""The outcomes of a task that was run once, which nearly all are: a large session has few."""
 
 
 def _right_of(runs: Sequence[RunRecord]) -> tuple[int, int]:
@@ -407,16 +387,16 @@ def _both_have(metric: Metric, pairs: Sequence[Pair]) -> bool:
 
 
 def _change_of(ends: _PairEnds, place: int) -> Change:
-    # What says something of each run divides by all of them, as a rate of every run does.
-    is_of_all = all(end[place] is not None for pair in ends for side in pair for end in side)
-    return _mean_change(ends, place) if is_of_all else _ratio_change(ends, place)
-
-
-def _mean_change(ends: _PairEnds, place: int) -> Change:
-    tasks = sum(ends.values())
     kinds: Counter[_Parts] = Counter()
     for (was, now), number in ends.items():
         kinds[*_part(was, place), *_part(now, place)] += number
+    # What says something of each run divides by all of them, as a rate of every run does.
+    is_of_all = all(end[place] is not None for pair in ends for side in pair for end in side)
+    return _mean_change(kinds) if is_of_all else _ratio_change(kinds)
+
+
+def _mean_change(kinds: Counter[_Parts]) -> Change:
+    tasks = kinds.total()
     # Few kinds of tasks, however many tasks: fractions of each would take longer than all else.
     rates = {
         (was, of_was, now, of_now): (Fraction(was) / of_was, Fraction(now) / of_now)
@@ -440,15 +420,17 @@ def _mean_change(ends: _PairEnds, place: int) -> Change:
     return Change(before=before, after=after, bounds=bounds, method=BOOTSTRAP)
 
 
-def _ratio_change(ends: _PairEnds, place: int) -> Change:
+def _ratio_change(kinds: Counter[_Parts]) -> Change:
     """Return the change of a rate that divides by those runs alone of which it says something."""
-    kinds: Counter[_Parts] = Counter()
-    for (was, now), number in ends.items():
-        kinds[*_part(was, place), *_part(now, place)] += number
     before, after = _ratios(kinds)
     if before is None or after is None:
         return Change(before=before, after=after)
-    bounds = _bootstrap(kinds, _ratio_difference)
+
+    def difference(drawn: Mapping[_Parts, int]) -> float | None:
+        was, now = _ratios(drawn)
+        return None if was is None or now is None else now - was
+
+    bounds = _bootstrap(kinds, difference)
     return Change(before=before, after=after, bounds=bounds, method=BOOTSTRAP)
 
 
@@ -462,11 +444,6 @@ def _bootstrap(
 
 def _mean(kinds: Mapping[float, int]) -> float:
     return sum(value * number for value, number in kinds.items()) / sum(kinds.values())
-
-
-def _ratio_difference(kinds: Mapping[_Parts, int]) -> float | None:
-    before, after = _ratios(kinds)
-    return None if before is None or after is None else after - before
 
 
 def _ratios(kinds: Mapping[_Parts, int]) -> tuple[float | None, float | None]:
@@ -520,7 +497,11 @@ class ScoreChange:
 
 def field_changes(pairs: Sequence[Pair]) -> tuple[FieldChange, ...]:
     """Count field by field; nothing for one field alone, of which the tasks themselves tell."""
-    names = _fields(pairs)
+    # Fields of several domains are others, though they may be called the same.
+    if len({pair.key.domain for pair in pairs}) != 1:
+        return ()
+    runs = (pair.current[0] for pair in pairs)
+    names = dict.fromkeys(name for run in runs for name in run.expected if name not in run.ignored)
     return tuple(_field_change(name, pairs) for name in names) if len(names) > 1 else ()
 
 
@@ -530,16 +511,6 @@ def score_changes(pairs: Sequence[Pair]) -> tuple[ScoreChange, ...]:
     corrected = holm([one.test.p for one in found])
     return tuple(
         replace(one, test=replace(one.test, p=p)) for one, p in zip(found, corrected, strict=True)
-    )
-
-
-def _fields(pairs: Sequence[Pair]) -> list[str]:
-    # Fields of several domains are others, though they may be called the same.
-    if len({pair.key.domain for pair in pairs}) != 1:
-        return []
-    runs = (pair.current[0] for pair in pairs)
-    return list(
-        dict.fromkeys(name for run in runs for name in run.expected if name not in run.ignored)
     )
 
 
@@ -735,16 +706,13 @@ class SessionComparison:
 
 def _only_in(these: Sequence[Collapse], those: Sequence[Collapse]) -> tuple[Collapse, ...]:
     known = {one.field: one for one in those}
-    left = (_less(one, known.get(one.field, Collapse(field=one.field))) for one in these)
+    left: list[Collapse] = []
+    for one in these:
+        other = known.get(one.field, Collapse(field=one.field))
+        favoured = {name: z for name, z in one.favoured.items() if name not in other.favoured}
+        never = {name: n for name, n in one.never.items() if name not in other.never}
+        left.append(Collapse(field=one.field, favoured=favoured, never=never))
     return tuple(one for one in left if one)
-
-
-def _less(one: Collapse, other: Collapse) -> Collapse:
-    return Collapse(
-        field=one.field,
-        favoured={name: z for name, z in one.favoured.items() if name not in other.favoured},
-        never={name: n for name, n in one.never.items() if name not in other.never},
-    )
 
 
 # A comparison as JSON, for machines: what the terminal shows, and all tasks by name.

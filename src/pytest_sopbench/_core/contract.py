@@ -324,7 +324,12 @@ def check_contract(contract: Contract, trace: Trace, known: Known) -> tuple[Rule
     results = tuple(_check_rule(rule, trace, known) for rule in contract.rules)
     if trace.calls or not _demands_silence(contract, results):
         return results
-    return tuple(_obeyed(one) for one in results)
+    return tuple(
+        replace(one, state=RuleState.HELD, why="no tool was called, as the rules demand")
+        if one.kind == DemandKind.FORBIDS and one.applies
+        else one
+        for one in results
+    )
 
 
 def contract_state(results: Sequence[RuleResult], *, shown: bool) -> RuleState | None:
@@ -375,12 +380,6 @@ def _demands_silence(contract: Contract, results: Sequence[RuleResult]) -> bool:
             forbidden.update(rule.demand.tools)
     named = {tool for rule in contract.rules for tool in rule.demand.tools}
     return bool(forbidden) and forbidden >= named
-
-
-def _obeyed(result: RuleResult) -> RuleResult:
-    if result.kind != DemandKind.FORBIDS or not result.applies:
-        return result
-    return replace(result, state=RuleState.HELD, why="no tool was called, as the rules demand")
 
 
 def _check_rule(rule: Rule, trace: Trace, known: Known) -> RuleResult:

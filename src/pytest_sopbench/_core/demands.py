@@ -290,7 +290,11 @@ def _problem(
         case EqualsResult():
             problem = _not_returned(origin, value, earlier)
         case SatisfiesSchema():
-            problem = _schema_problem(origin.schema, value)
+            # Only rules with a schema need the validator, so no other run pays for its import.
+            import jsonschema_rs  # noqa: PLC0415
+
+            error = next(jsonschema_rs.validator_for(dict(origin.schema)).iter_errors(value), None)
+            problem = "" if error is None else f"which breaks its schema: {error.message}"
         case _:
             return unequal(origin, value, known)
     return f"{short(value)}, {problem}" if problem else ""
@@ -356,14 +360,6 @@ def _parsed(result: JsonValue) -> JsonValue:
     except ValueError:
         return result
     return parsed
-
-
-def _schema_problem(schema: Mapping[str, JsonValue], value: JsonValue) -> str:
-    # Only rules with a schema need the validator, so no other run pays for its import.
-    import jsonschema_rs  # noqa: PLC0415
-
-    error = next(jsonschema_rs.validator_for(dict(schema)).iter_errors(value), None)
-    return "" if error is None else f"which breaks its schema: {error.message}"
 
 
 class DemandKind(StrEnum):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -229,7 +229,6 @@ def _rules(contract: Contract | None) -> dict[str, Any]:
     return {rule.id: _rule(rule) for rule in contract.rules} if contract else {}
 
 
-@lru_cache(maxsize=1)
 def _markdown_version() -> str:
     # Known without loading it, which only a text without any mark asks for.
     return version("markdown-it-py").partition(".")[0]

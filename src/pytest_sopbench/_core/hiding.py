@@ -7,7 +7,8 @@ import binascii
 import html
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
@@ -93,11 +94,7 @@ Mask: TypeAlias = Callable[[str], str]
 """Returns a text without its secrets."""
 
 
-def _as_it_is(text: str) -> str:
-    return text
-
-
-_mask: ContextVar[Mask] = ContextVar("sopbench_mask", default=_as_it_is)
+_mask: ContextVar[Mask] = ContextVar("sopbench_mask", default=str)
 
 
 def ready_to_cut(text: str) -> str:
@@ -110,19 +107,14 @@ def current_mask() -> Mask:
     return _mask.get()
 
 
-class masking:  # noqa: N801 - it is used as a function is; a generator costs a call more
+@contextmanager
+def masking(mask: Mask) -> Generator[None]:
     """Have texts masked before they are cut, in this context and its copies."""
-
-    __slots__ = ("_mask", "_token")
-
-    def __init__(self, mask: Mask) -> None:
-        self._mask = mask
-
-    def __enter__(self) -> None:
-        self._token = _mask.set(self._mask)
-
-    def __exit__(self, *_: object) -> None:
-        _mask.reset(self._token)
+    token = _mask.set(mask)
+    try:
+        yield
+    finally:
+        _mask.reset(token)
 
 
 # The forms in which a secret may stand in a text, and one pattern for all of them.
@@ -256,12 +248,10 @@ def _mixed(secret: str) -> Iterator[tuple[str, str]]:
         if _UNRESERVED.fullmatch(spelling) is None:
             lines = _lines(spelling)
             plain = [run for line in lines for run in _UNRESERVED.findall(line)]
-            yield _FOLD.join(map(_any_spelling, lines)), max(plain, key=len, default="")
-
-
-def _any_spelling(line: str) -> str:
-    # Several backslashes are one: to share those of a text out among them takes for ever.
-    return "".join(map(_any_sign, re.sub(r"\\+", r"\\", line)))
+            # Several backslashes are one: to share those of a text out among them takes for ever.
+            folded = (re.sub(r"\\+", r"\\", line) for line in lines)
+            mixed = _FOLD.join("".join(map(_any_sign, line)) for line in folded)
+            yield mixed, max(plain, key=len, default="")
 
 
 def _any_sign(sign: str) -> str:
@@ -295,30 +285,18 @@ def _json(text: str) -> str:
     return json.dumps(text)[1:-1]
 
 
-def _json_as_is(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)[1:-1]
-
-
 def _repr(text: str) -> str:
     return repr(text)[1:-1]
-
-
-def _repr_beside_quotes(text: str) -> str:
-    # A text with both quotes is written in single ones, and those inside are escaped.
-    return repr(f"'\"{text}")[len("''\\\"") :][:-1]
-
-
-def _ascii(text: str) -> str:
-    return ascii(text)[1:-1]
 
 
 _ENCODERS: Final[tuple[Callable[[str], str], ...]] = (
     lambda text: text,
     _json,
-    _json_as_is,
+    lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
     _repr,
-    _repr_beside_quotes,
-    _ascii,
+    # A text with both quotes is written in single ones, and those inside are escaped.
+    lambda text: repr(f"'\"{text}")[len("''\\\"") :][:-1],
+    lambda text: ascii(text)[1:-1],
     html.escape,
     lambda text: _json(_json(text)),
     lambda text: _repr(_json(text)),
@@ -563,11 +541,8 @@ def masked_forms(text: str, mask: str) -> str:
 
 def _masked_in(text: str, mask: str) -> str:
     folded = text.lower()
-    # A loop, since a generator takes three times as long, and nearly no text has any of them.
-    for hint in _HINTS:
-        if hint in folded:
-            break
-    else:
+    # Nearly no text has any of them.
+    if not any(hint in folded for hint in _HINTS):
         return text
     for form in FORMS:
         if is_hinted(form, folded):

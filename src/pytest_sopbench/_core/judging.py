@@ -208,7 +208,11 @@ def with_procedure(
             results = tuple(_unknown(one, "the run's calls are not known") for one in results)
         away = seen.ending is Ending.UNAVAILABLE
         if away:
-            results = tuple(_unless_done(one) for one in results)
+            why = "the provider was away before the run came to its end"
+            results = tuple(
+                one if one.broken and not _is_lacking(one) else _unknown(one, why)
+                for one in results
+            )
         if not seen.calls_are_seen:
             results = tuple(_unknown(one, UNSEEN) for one in results)
             return replace(verdict, rules=results)
@@ -284,12 +288,6 @@ def _is_lacking(result: RuleResult) -> bool:
     return result.kind == DemandKind.REQUIRES or result.unfinished
 
 
-def _unless_done(result: RuleResult) -> RuleResult:
-    if result.broken and not _is_lacking(result):
-        return result
-    return _unknown(result, "the provider was away before the run came to its end")
-
-
 def _unknown(result: RuleResult, why: str) -> RuleResult:
     if not result.applies:
         return result
@@ -315,7 +313,6 @@ NOT_JUDGED: Final = "not judged: "
 """How the reason of a run begins whose answer nobody could compare."""
 
 Found = Mapping[tuple[str, int], Compared]
-_NOTHING: Final[Mapping[str, Compared]] = MappingProxyType({})
 _NOBODY: Final[Found] = MappingProxyType({})
 
 _ENDED: Final[Mapping[Ending, Outcome]] = {
@@ -446,10 +443,10 @@ def _closest(
 ) -> tuple[Mismatch, ...]:
     """Compare with every acceptable answer; if none fits, the expected one is what failed."""
     expected = task.expected_as_written
-    of_others = _at(task, 0, found) if found else _NOTHING
+    of_others = _at(task, 0, found)
     closest = _mismatches(rules, expected, answer, scoring, of_others)
     for place, other in enumerate(task.acceptable, start=1) if closest else ():
-        of_others = _at(task, place, found) if found else _NOTHING
+        of_others = _at(task, place, found)
         if not _mismatches(rules, {**expected, **other}, answer, scoring, of_others):
             return ()
     return closest
@@ -527,9 +524,8 @@ def judged_document(
     nothing satisfies it there is no answer.
     """
     exact = _exact(document, task, returned)
-    if scoring is Scoring.EXACT:
-        return exact
-    return _published(document, task, returned, exact)
+    is_exact = scoring is Scoring.EXACT
+    return exact if is_exact else _published(document, task, returned, exact)
 
 
 def _exact(document: DocumentRules, task: Task, returned: Returned) -> Verdict:

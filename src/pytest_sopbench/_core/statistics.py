@@ -8,32 +8,32 @@ from dataclasses import dataclass
 from math import ceil, comb, exp, gcd, lgamma, log, sqrt
 from random import Random
 from statistics import NormalDist
-from typing import TypeVar
+from typing import Final, TypeVar
 
 # Intervals and tests, by the standard library alone: scipy costs half a second to import.
+
+CONFIDENCE: Final = 0.95
+"""How sure every interval is."""
 
 EXACT_LIMIT = 2_000
 """Discordant pairs up to which binomials are exact integers; above, logarithms of gamma."""
 
 
-def wilson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Return the bounds of the Wilson score interval of a rate, or `None` if n is 0.
+def wilson(successes: int, n: int) -> tuple[float, float] | None:
+    """Return the bounds of the Wilson 95 % score interval of a rate, or `None` if n is 0.
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference,
     JASA 22 (1927), without continuity correction.
 
     Raises:
-        ValueError: the counts are not 0 <= successes <= n, or the confidence is not in (0, 1).
+        ValueError: the counts are not 0 <= successes <= n.
     """
     if not 0 <= successes <= n:
         msg = f"{successes} successes of {n} is no rate"
         raise ValueError(msg)
-    if not 0 < confidence < 1:
-        msg = f"a confidence lies between 0 and 1, not at {confidence}"
-        raise ValueError(msg)
     if n == 0:
         return None
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     rate = successes / n
     centre = rate + z * z / (2 * n)
     spread = z * sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
@@ -142,9 +142,7 @@ class Agreement:
 
 def agreement_of(pairs: Iterable[tuple[bool, bool]]) -> Agreement:
     """Count what the first and the second rater said of each case."""
-    counts = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
-    for pair in pairs:
-        counts[pair] += 1
+    counts = Counter(pairs)
     return Agreement(
         both_yes=counts[True, True],
         only_first=counts[True, False],
@@ -158,6 +156,9 @@ def agreement_of(pairs: Iterable[tuple[bool, bool]]) -> Agreement:
 # Tasks that came to the same are one kind, and a resample is a number of tasks for each kind. That
 # is the ordinary bootstrap, drawn as a multinomial: its time grows with the kinds rather than with
 # the tasks.
+
+SEED: Final = 0
+"""Of all that is drawn, so that the same counts have the same numbers."""
 
 RESAMPLES = 2_000
 """Resamples of a bootstrap."""
@@ -173,19 +174,14 @@ _FEW = 16
 def bootstrap(
     kinds: Mapping[_Kind, int],
     rates: Callable[[Mapping[_Kind, int]], Sequence[float | None]],
-    *,
-    seed: int = 0,
-    confidence: float = 0.95,
 ) -> tuple[Bounds | None, ...]:
-    """Return percentile intervals of rates; the same for the same counts and seed.
+    """Return percentile intervals of rates; the same for the same counts.
 
     Source: B. Efron, R. Tibshirani, An introduction to the bootstrap (1993), chapter 13.
 
     Args:
         kinds: what tasks came to, to the number of tasks.
         rates: derives the rates, always equally many, from such a table, whose order is free.
-        seed: of the resamples.
-        confidence: the share of resamples within the bounds.
 
     Returns:
         The bounds of each rate, `None` if some resample has nothing to divide. Empty without a
@@ -195,16 +191,16 @@ def bootstrap(
     table = {kind: kinds[kind] for kind in sorted(kinds, key=repr) if kinds[kind]}
     if not table:
         return ()
-    random = Random(seed)  # noqa: S311 - a resample hides nothing
+    random = Random(SEED)  # noqa: S311 - a resample hides nothing
     drawn = [rates(_resample(table, random)) for _ in range(RESAMPLES)]
-    return tuple(_percentiles(column, confidence) for column in zip(*drawn, strict=True))
+    return tuple(_percentiles(column) for column in zip(*drawn, strict=True))
 
 
-def _percentiles(values: Sequence[float | None], confidence: float) -> Bounds | None:
+def _percentiles(values: Sequence[float | None]) -> Bounds | None:
     known = sorted(value for value in values if value is not None)
     if len(known) < len(values):
         return None
-    outside = (1 - confidence) / 2
+    outside = (1 - CONFIDENCE) / 2
     return known[int(outside * len(known))], known[ceil((1 - outside) * len(known)) - 1]
 
 
@@ -286,7 +282,7 @@ class PairedTest:
     source: str
 
 
-def paired_test(differences: Sequence[int], *, seed: int = 0) -> PairedTest:
+def paired_test(differences: Sequence[int]) -> PairedTest:
     """Test whether tasks came to the same in both sessions.
 
     Under the null hypothesis each difference has either sign with equal chance, so p is the
@@ -299,7 +295,6 @@ def paired_test(differences: Sequence[int], *, seed: int = 0) -> PairedTest:
 
     Args:
         differences: for each pair current minus baseline, in one unit for all of them.
-        seed: of the random signs.
     """
     unit = gcd(*differences)
     if not unit:
@@ -311,8 +306,8 @@ def paired_test(differences: Sequence[int], *, seed: int = 0) -> PairedTest:
         return PairedTest(p=mcnemar((n - total) // 2, (n + total) // 2), source="exact McNemar")
     if _is_short(sizes):
         return PairedTest(p=_exact(sizes, total), source="exact permutation")
-    source = f"permutation, {DRAWS} draws, seed {seed}"
-    return PairedTest(p=_drawn(sizes, total, seed), source=source)
+    source = f"permutation, {DRAWS} draws, seed {SEED}"
+    return PairedTest(p=_drawn(sizes, total), source=source)
 
 
 def needed_for(alpha: float = ALPHA) -> int:
@@ -401,8 +396,8 @@ def _exact(sizes: Mapping[int, int], total: int) -> float:
     return min(1.0, sum(chance for far, chance in chances.items() if abs(far) >= total))
 
 
-def _drawn(sizes: Mapping[int, int], total: int, seed: int) -> float:
-    random = Random(seed)  # noqa: S311 - a permutation hides nothing
+def _drawn(sizes: Mapping[int, int], total: int) -> float:
+    random = Random(SEED)  # noqa: S311 - a permutation hides nothing
     groups = sorted(sizes.items())
     as_far = 0
     for _ in range(DRAWS):

@@ -54,17 +54,13 @@ class Line:
 def read_lines(text: str) -> tuple[Line, ...]:
     """Say of each line of a text what it is."""
     raw = text.split("\n")
-    start = _front_matter(raw)
+    start = 0
+    if raw[0].rstrip() == _FRONT:
+        # The YAML that stands before a text.
+        ends = (place for place in range(1, len(raw)) if raw[place].rstrip() in _FRONT_ENDS)
+        start = next(ends, -1) + 1
     front = [Line(place, raw[place], Kind.CODE) for place in range(start)]
     return (*front, *_body(raw, start))
-
-
-def _front_matter(raw: Sequence[str]) -> int:
-    """Count the lines of the YAML that stands before a text, if any does."""
-    if not raw or raw[0].rstrip() != _FRONT:
-        return 0
-    ends = (place for place in range(1, len(raw)) if raw[place].rstrip() in _FRONT_ENDS)
-    return next(ends, -1) + 1
 
 
 def _body(raw: Sequence[str], start: int) -> Iterator[Line]:
@@ -165,33 +161,28 @@ class Entry:
         return self.level == BARE
 
 
-def entries_of(lines: Sequence[Line]) -> tuple[Entry, ...]:
-    """Return every numbered entry; numbers in code, tables and indented lines are none."""
-    return tuple(_entries(lines))
-
-
 def in_order(entries: Sequence[Entry]) -> bool:
     """Whether the numbers of at least two entries only ever rise."""
     rises = all(one.number < other.number for one, other in pairwise(entries))
     return len(entries) > 1 and rises
 
 
-def _entries(lines: Sequence[Line]) -> Iterator[Entry]:
+def entries_of(lines: Sequence[Line]) -> tuple[Entry, ...]:
+    """Return every numbered entry; numbers in code, tables and indented lines are none."""
+    entries: list[Entry] = []
     listing = False
     for place, line in enumerate(lines):
         found = None
         if line.kind is Kind.HEADING:
             found = _read(_STEP, line, line.level) or _read(_IN_HEADING, line, line.level)
         elif line.kind is Kind.TEXT:
-            found = _bare(line, begins=listing or _begins(lines, place))
+            begins = listing or place == 0 or lines[place - 1].kind is not Kind.TEXT
+            found = _bare(line, begins=begins)
         if found is not None:
-            yield found
+            entries.append(found)
         # A list goes on over its own lines; a line of prose that wraps is no entry of it.
         listing = found is not None or (listing and line.kind is Kind.INSIDE)
-
-
-def _begins(lines: Sequence[Line], place: int) -> bool:
-    return place == 0 or lines[place - 1].kind is not Kind.TEXT
+    return tuple(entries)
 
 
 def _bare(line: Line, *, begins: bool) -> Entry | None:
@@ -341,14 +332,6 @@ _WORD: Final = re.compile(r"[^\W\d_][\w-]*")
 _APPENDIX: Final = re.compile(r"^[*_#\s]*(?:appendix|annex|attachment)\b", re.IGNORECASE)
 
 
-def is_general(title: str) -> bool:
-    """Whether a section of that title holds for all steps: `Purpose and scope`, `Annex B`.
-
-    Every word has to be one of a short list, so that no step is taken for one.
-    """
-    return is_appendix(title) or _says_only(title, _GENERAL)
-
-
 def holds_steps(title: str) -> bool:
     """Whether a section of that title holds the steps: `Main Procedure`, `Instructions`."""
     return _says_only(title, _PROCEDURE)
@@ -435,7 +418,7 @@ def _headed(headings: Sequence[Entry]) -> tuple[Entry, ...]:
     Raises:
         NoStructureError: their numbers start again, or several sections have steps of their own.
     """
-    groups = [one for one in _by_level(h for h in headings if _depth(h) == 1) if len(one) > 1]
+    groups = [one for one in _by_level(h for h in headings if len(h.number) == 1) if len(one) > 1]
     if groups:
         return _rising(groups[0])
     parents = {one.number[:-1] for one in headings}
@@ -459,7 +442,7 @@ def _runs(bare: Sequence[Entry]) -> list[tuple[Entry, ...]]:
     """Return the lists of numbered lines: a list goes on as long as it counts on."""
     runs: list[list[Entry]] = []
     for one in bare:
-        if _depth(one) > 1:
+        if one.number[1:]:
             continue
         if runs and one.number[0] == runs[-1][-1].number[0] + 1:
             runs[-1].append(one)
@@ -525,7 +508,10 @@ def _of_sections(
                 sections=sections,
                 end=titled[0].end,
             )
-    steps = tuple(one for one in sections if not is_general(one.title))
+    # Every word of a title has to be one of a short list, so that no step is taken for general.
+    steps = tuple(
+        one for one in sections if not (is_appendix(one.title) or _says_only(one.title, _GENERAL))
+    )
     if len(steps) < 2:  # noqa: PLR2004 - one step is the whole SOP
         msg = "fewer than two numbered sections are left beside purpose, definitions and the like"
         raise NoStructureError(msg)
@@ -544,10 +530,6 @@ def _inner(section: _Range, entries: Sequence[Entry]) -> tuple[Entry, ...]:
     if headed:
         return headed[0]
     return runs[0] if len(runs) == 1 else ()
-
-
-def _depth(entry: Entry) -> int:
-    return len(entry.number)
 
 
 # Cut an SOP into its steps and the text around them, of which nothing is lost.

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, cast
 from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.values.json import JsonValue
 
-from .verdict import Outcome
+from .verdict import NO_EVIDENCE, Outcome
 
 # What a variant puts in the place of a task's own SOP or inputs.
 
@@ -61,9 +61,6 @@ _VARIANT: Final = "/v-"
 Told: TypeAlias = dict[str, dict[str, dict[str, dict[str, str]]]]
 """Outcomes as they are saved: by domain, agent, variant and task."""
 
-SILENT = frozenset({Outcome.UNAVAILABLE, Outcome.NOT_RUN})
-"""Outcomes that tell nothing of a task."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariantFinding:
@@ -110,7 +107,7 @@ def _order(place: tuple[str, str, str]) -> tuple[str, str, bool, bool, str]:
 def _finding(
     domain: str, agent: str, name: str, every: Mapping[str, object], sure: set[str]
 ) -> VariantFinding:
-    silent = {one.value for one in SILENT}
+    silent = {one.value for one in NO_EVIDENCE}
     tried = {task: one for task, one in every.items() if one not in silent}
     correct = {task for task, one in tried.items() if one == Outcome.CORRECT.value}
     asked = sure & tried.keys()

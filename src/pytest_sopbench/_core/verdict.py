@@ -37,6 +37,9 @@ COMPLETED = frozenset({Outcome.CORRECT, Outcome.WRONG})
 ANSWERED = frozenset({*COMPLETED, Outcome.NO_ANSWER})
 """The outcomes in which the agent returned, with an answer or without one: nothing stopped it."""
 
+NO_EVIDENCE = frozenset({Outcome.UNAVAILABLE, Outcome.NOT_RUN})
+"""The outcomes that say nothing of the agent: it was not asked, or its provider was away."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:

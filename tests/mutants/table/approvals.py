@@ -164,7 +164,7 @@ MUTANTS = (
     ),
     Mutant(
         "documents/sign-of-an-id",
-        "_key",
+        "text_key",
         '    return " ".join(text.casefold().split())',
         '    return " ".join(text.casefold().replace("-", " ").split())',
         _DOCUMENTS,
@@ -172,7 +172,7 @@ MUTANTS = (
     ),
     Mutant(
         "documents/path-of-a-part",
-        "PathPatterns._match",
+        "PathPatterns.match",
         '        ends = {".".join(keys[start:]) for start in range(len(keys))}',
         '        ends = {".".join(keys[:start + 1]) for start in range(len(keys))}',
         ("core/documents/test_comparing.py",),

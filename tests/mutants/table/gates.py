@@ -116,9 +116,9 @@ MUTANTS = (
     ),
     Mutant(
         "gates/field-that-is-not-there",
-        "gates_in",
-        "    return () if field not in here and elsewhere and not by_domain else [name]",
-        "    return () if field not in here else [name]",
+        "gates_at",
+        "    return () if field not in here and elsewhere and not spec.domain else (spec,)",
+        "    return () if field not in here else (spec,)",
         ("core/test_field_counts.py",),
         "A gate on a misspelled field is left out, and all hold.",
     ),

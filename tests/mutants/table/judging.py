@@ -154,9 +154,9 @@ MUTANTS = (
     ),
     Mutant(
         "judging/an-outage-forgives-what-was-done",
-        "_unless_done",
-        "    if result.broken and not _is_lacking(result):",
-        "    if False:",
+        "with_procedure",
+        "one if one.broken and not _is_lacking(one) else _unknown(one, why)",
+        "_unknown(one, why)",
         ("core/test_procedure.py",),
         "A forbidden call is forgiven where the provider then goes away.",
     ),

@@ -16,8 +16,8 @@ MUTANTS = (
     Mutant(
         "statistics/narrow-interval",
         "wilson",
-        "inv_cdf((1 + confidence) / 2)",
-        "inv_cdf(confidence)",
+        "inv_cdf((1 + CONFIDENCE) / 2)",
+        "inv_cdf(CONFIDENCE)",
         ("core/test_statistics.py",),
         "An interval of 95 % holds the rate in 90 % of the cases.",
     ),
@@ -89,8 +89,8 @@ MUTANTS = (
     Mutant(
         "statistics/bootstrap-too-narrow",
         "_percentiles",
-        "    outside = (1 - confidence) / 2",
-        "    outside = 1 - confidence",
+        "    outside = (1 - CONFIDENCE) / 2",
+        "    outside = 1 - CONFIDENCE",
         ("core/test_statistics.py",),
         "An interval over trials leaves out twice as much as it says.",
     ),
@@ -109,14 +109,6 @@ MUTANTS = (
         "for (n, correct), tasks in self.tasks_by.items() if correct)",
         ("core/test_trials.py",),
         "A task that passed once of five times passed always.",
-    ),
-    Mutant(
-        "statistics/unbiased-no-more",
-        "pass_all",
-        "    return comb(correct, k) / comb(trials, k)",
-        "    return (correct / trials) ** k",
-        ("core/test_trials.py",),
-        "pass^k is not what its source says.",
     ),
     Mutant(
         "rates/tsr-of-completed",

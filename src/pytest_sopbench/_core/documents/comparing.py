@@ -137,7 +137,7 @@ def symptom(role: Role | None, expected: JsonValue, actual: JsonValue) -> str:
     wanted, given = kind_of(expected), kind_of(actual)
     if role is None:
         role = Role.NUMBER if wanted == given == "a number" else Role.TEXT
-    found = _BY_ROLE[role](expected, actual)
+    found = _BY_ROLE[role](expected, actual) if role in _BY_ROLE else ""
     if not found and wanted != given:
         return f"{given} instead of {wanted}"
     return found or DIFFERENT
@@ -199,14 +199,8 @@ def _time(expected: JsonValue, actual: JsonValue) -> str:
 
 
 def _dialogue(expected: JsonValue, actual: JsonValue) -> str:
-    if is_empty(expected) == is_empty(actual):
-        return ""
-    return "speaks instead of silence" if is_empty(expected) else "silence instead of words"
-
-
-def _text(expected: JsonValue, actual: JsonValue) -> str:
-    del expected, actual
-    return ""
+    said = {(True, False): "speaks instead of silence", (False, True): "silence instead of words"}
+    return said.get((is_empty(expected), is_empty(actual)), "")
 
 
 _BY_ROLE: Final[Mapping[Role, Callable[[JsonValue, JsonValue], str]]] = {
@@ -214,7 +208,6 @@ _BY_ROLE: Final[Mapping[Role, Callable[[JsonValue, JsonValue], str]]] = {
     Role.NUMBER: _number,
     Role.TIME: _time,
     Role.DIALOGUE: _dialogue,
-    Role.TEXT: _text,
 }
 _WORDS_OF_ITEMS: Final = ("missing", "unexpected")
 _WORDS_OF_RULES: Final = (MISSED, INVENTED)
@@ -335,20 +328,15 @@ def compare_documents(
     rules: DocumentRules, expected: Mapping[str, JsonValue], actual: Mapping[str, JsonValue]
 ) -> Compared:
     """Compare two documents; both satisfy the schema, or are taken as they are."""
-    walk = _Walk(rules)
-    walk.objects(expected, actual, (), rules.declared)
-    return Compared(mismatches=tuple(walk.mismatches), notes=tuple(walk.notes))
+    return compare_values(rules, expected, actual, ())
 
 
 def compare_values(
     rules: DocumentRules, expected: JsonValue, actual: JsonValue, path: Path
 ) -> Compared:
     """Compare two values that stand at a path of their documents."""
-    schema = rules.declared
-    for part in path:
-        schema = schema.inside(part) if isinstance(part, str) else schema.items
     walk = _Walk(rules)
-    walk.values(expected, actual, path, schema)
+    walk.values(expected, actual, path, rules.declared.at(path))
     return Compared(mismatches=tuple(walk.mismatches), notes=tuple(walk.notes))
 
 

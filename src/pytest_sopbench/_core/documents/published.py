@@ -27,18 +27,13 @@ _SPACE: Final = re.compile(r"\s+")
 _sorted: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 
 
-def missing_library() -> str:
-    """Return the library of the published scorer that is not installed, or nothing."""
-    return next((name for name in LIBRARIES if find_spec(name) is None), "")
-
-
 def refuse_without_libraries(domain: str) -> None:
     """Refuse to judge as the published scorer does without what it reads with.
 
     Raises:
         SopbenchError: a library is missing.
     """
-    name = missing_library()
+    name = next((name for name in LIBRARIES if find_spec(name) is None), "")
     if name:
         msg = f"sop_scoring=published: domain {domain} needs {name}, which is not installed"
         raise SopbenchError(msg, hint=f"pip install {name}; the extra {EXTRA!r} pins it")

@@ -93,22 +93,16 @@ def _without_reasoning(text: str) -> tuple[int, int]:
         closed = re.compile(rf"</{opened[1]}\s*>", re.IGNORECASE).search(text, opened.end())
         # What is never closed was cut off while the agent still thought.
         start = closed.end() if closed else end
-    if start == 0:
-        start = _after_a_closing_tag(text)
+    # The answer of a model whose first tag its template had swallowed.
+    is_open = text.lstrip()[:1] in {"{", "[", '"', "`"}
+    if start == 0 and not is_open and (found := _CLOSING.search(text)) is not None:
+        start = found.end()
     closing = _AFTER.search(text, start)
     if closing is not None:
         opening = re.compile(rf"<{closing[1]}(?:\s[^<>]*)?>", re.IGNORECASE)
         # The last one: a document may speak of such tags.
         end = max((found.start() for found in opening.finditer(text, start)), default=end)
     return start, end
-
-
-def _after_a_closing_tag(text: str) -> int:
-    """Return where the answer of a model starts whose first tag its template had swallowed."""
-    if text.lstrip()[:1] in {"{", "[", '"', "`"}:
-        return 0
-    found = _CLOSING.search(text)
-    return found.end() if found else 0
 
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
@@ -209,16 +203,13 @@ def _leaves(rules: DocumentRules, value: Mapping[str, JsonValue], path: Path) ->
 
 def labelled_paths(rules: DocumentRules, paths: Iterable[str]) -> tuple[str, ...]:
     """Return the paths whose values are few, so that one given for another tells something."""
-    return tuple(path for path in paths if _has_few_values(rules, path))
-
-
-def _has_few_values(rules: DocumentRules, text: str) -> bool:
-    path, schema = path_of(text), rules.declared
-    if rules.roles.get(rules.role_patterns.match(path)) is Role.ROUTE:
-        return True
-    for part in path:
-        schema = schema.inside(part) if isinstance(part, str) else schema.items
-    return schema.has_few_values
+    return tuple(
+        text
+        for text in paths
+        for path in (path_of(text),)
+        if rules.roles.get(rules.role_patterns.match(path)) is Role.ROUTE
+        or rules.declared.at(path).has_few_values
+    )
 
 
 def wrong_paths(paths: Iterable[str], mismatched: Iterable[str]) -> frozenset[str]:

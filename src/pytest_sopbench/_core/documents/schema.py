@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from importlib import import_module
+from itertools import chain
 from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from pytest_sopbench._core.hiding import ready_to_cut
@@ -24,7 +25,6 @@ ROOT: Final = "the document"
 """What the root is called, which has no path."""
 
 _PLAIN: Final = re.compile(r"[^.\[\]\"\s]+(?: [^.\[\]\"\s]+)*")
-_KNOWN_LIMIT: Final = 4_096
 _PART: Final = re.compile(r"\[(\d+)\]|\[(\"(?:[^\"\\]|\\.)*\")\]|\.?([^.\[\]\"]+)")
 
 
@@ -97,28 +97,14 @@ class PathPatterns:
     `reason` fits `a.reason` and never the single key `x.reason`; positions in lists do not count.
     """
 
-    __slots__ = ("_known", "texts")
-
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self.texts = tuple(texts)
-        # Few kinds of places come again and again; a map with keys of its own may have many.
-        self._known: dict[tuple[str, ...], str] = {}
 
     def match(self, path: Path) -> str:
         """Return the longest pattern that a path ends in, or nothing."""
         if not self.texts:
             return ""
-        keys = tuple(part for part in path if isinstance(part, str))
-        if not keys:
-            return ""
-        found = self._known.get(keys)
-        if found is None:
-            found = self._match(keys)
-            if len(self._known) < _KNOWN_LIMIT:
-                self._known[keys] = found
-        return found
-
-    def _match(self, keys: tuple[str, ...]) -> str:
+        keys = [part for part in path if isinstance(part, str)]
         ends = {".".join(keys[start:]) for start in range(len(keys))}
         return max((text for text in self.texts if text in ends), key=len, default="")
 
@@ -145,7 +131,9 @@ class Declared:
         self._schemas = tuple(_applying(schemas, root))
         self.names = frozenset(_names(self._schemas))
         self._patterns = tuple(name for one in self._schemas for name in _patterns(one))
-        self._map = any(_is_map(one.get("additionalProperties")) for one in self._schemas)
+        # If further keys have a schema of their own, each is an entry and no extra.
+        more = [one.get("additionalProperties") for one in self._schemas]
+        self._map = any(isinstance(one, Mapping) and bool(one) for one in more)
         self._inner: dict[str, Declared] = {}
         self._items: Declared | None = None
 
@@ -175,11 +163,21 @@ class Declared:
                 self._inner[key] = found
         return found
 
+    def at(self, path: Path) -> Declared:
+        """Return what applies to the value at a path from here."""
+        found = self
+        for part in path:
+            found = found.inside(part) if isinstance(part, str) else found.items
+        return found
+
     @property
     def items(self) -> Declared:
         """Return what applies to the items of a list, whatever their position."""
         if self._items is None:
-            self._items = Declared(self._of_items(), self._root)
+            names = ("items", "prefixItems", "additionalItems", "contains")
+            found = [one.get(name) for one in self._schemas for name in names]
+            inner = [one if isinstance(one, list) else [one] for one in found]
+            self._items = Declared(chain.from_iterable(inner), self._root)
         return self._items
 
     def _under(self, key: str) -> Iterator[JsonValue]:
@@ -193,17 +191,6 @@ class Declared:
             yield from fitting
             if not fitting:
                 yield one.get("additionalProperties")
-
-    def _of_items(self) -> Iterator[JsonValue]:
-        for one in self._schemas:
-            for name in ("items", "prefixItems", "additionalItems", "contains"):
-                found = one.get(name)
-                yield from found if isinstance(found, list) else (found,)
-
-
-def declared(schema: Schema) -> Declared:
-    """Return what a schema declares at the root of a document."""
-    return Declared((schema,), schema)
 
 
 def _applying(schemas: Iterable[JsonValue], root: Schema) -> Iterator[Schema]:
@@ -255,11 +242,6 @@ def _matcher(pattern: str) -> Any:
     # Heavy, and there is a validator wherever a document is compared by a schema with patterns.
     engine: Any = import_module("jsonschema_rs")
     return engine.validator_for({"pattern": pattern})
-
-
-def _is_map(more: JsonValue) -> bool:
-    """Whether further keys have a schema of their own, so that each is an entry and no extra."""
-    return isinstance(more, Mapping) and bool(more)
 
 
 def _mapping(value: JsonValue) -> Mapping[str, JsonValue]:
@@ -346,11 +328,6 @@ class CompiledSchema:
             return ()
         found = [_violation(error) for error in self._validator.iter_errors(document)]
         return tuple(sorted(found, key=lambda one: one.keyword in _COMBINING))
-
-
-def compiled(schema: Mapping[str, JsonValue]) -> CompiledSchema:
-    """Return a schema that documents can be held against."""
-    return CompiledSchema(schema)
 
 
 def _violation(error: Any) -> Violation:
@@ -442,13 +419,11 @@ class DocumentRules:
         put(self, "ignored_patterns", PathPatterns(self.ignored))
         put(self, "ordered_patterns", PathPatterns(self.ordered))
         put(self, "role_patterns", PathPatterns(self.roles))
-        put(self, "declared", declared(self.schema))
-        put(self, "validator", compiled(self.schema))
+        put(self, "declared", Declared((self.schema,), self.schema))
+        put(self, "validator", CompiledSchema(self.schema))
 
 
 # When two free texts are equal: after trimming, collapsing white space, NFKC and case folding.
-
-_SHORT: Final = 200
 
 
 def text_key(text: str) -> str:
@@ -456,14 +431,7 @@ def text_key(text: str) -> str:
 
     A sign or a hyphen stays what it is, so that no id becomes another one.
     """
-    return _short(text) if len(text) <= _SHORT else _key(text)
-
-
-def _key(text: str) -> str:
     if not text.isascii():
         # Folding case can undo the normal form.
         text = normal_form(normal_form(text).casefold())
     return " ".join(text.casefold().split())
-
-
-_short = lru_cache(maxsize=4096)(_key)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import isfinite, nan
 from types import MappingProxyType
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from pytest_sopbench._core.comparison import (
     OTHER_RULES,
@@ -50,17 +50,8 @@ Agents: TypeAlias = Mapping[str, str]
 NO_AGENTS: Final[Agents] = MappingProxyType({})
 
 
-class Address(Protocol):
-    """The groups that a gate names; an empty name stands for all."""
-
-    @property
-    def domain(self) -> str: ...
-    @property
-    def agent(self) -> str: ...
-
-
 def places_of(
-    spec: Address, groups: Collection[str], agents: Agents = NO_AGENTS
+    spec: GateSpec, groups: Collection[str], agents: Agents = NO_AGENTS
 ) -> Sequence[tuple[str, Sequence[str]]]:
     """Return each place where a gate is checked, and the groups that stand there together.
 
@@ -82,16 +73,11 @@ def places_of(
     return [
         *((one, (one,)) for one in mine),
         *(
-            (pooled_title(agent or "", several=len(every) > 1), some)
+            (f"{POOLED} ({agent})" if len(every) > 1 else POOLED, some)
             for agent, some in together.items()
             if len(some) > 1
         ),
     ]
-
-
-def pooled_title(agent: str, *, several: bool) -> str:
-    """Return what all domains of an agent are called together."""
-    return f"{POOLED} ({agent})" if several else POOLED
 
 
 def is_of(name: str, domain: str) -> bool:
@@ -123,32 +109,6 @@ def split_field(asked: str) -> tuple[str, str] | None:
 def is_field_gate(name: str) -> bool:
     """Tell whether a gate asks of a field."""
     return name.startswith(FIELD)
-
-
-def gates_in(
-    name: str, groups: Collection[str], summaries: Mapping[str, Summary], *, by_domain: bool
-) -> Sequence[str]:
-    """Return the gates that one stands for in some groups of runs; none if it is not meant.
-
-    Of all domains together nothing is checked: fields of the same name are others there. A gate
-    without a domain is checked on the domains that have the field; one that nobody has is checked
-    everywhere, and never left out.
-    """
-    if len(groups) > 1:
-        return ()
-    here = {field for group in groups for field in summaries[group].by_field}
-    if name == f"{FIELD}{EVERY}":
-        order = [field for group in groups for field in summaries[group].by_field]
-        return [f"{FIELD}{field}" for field in order] or [name]
-    field = name.removeprefix(FIELD)
-    elsewhere = any(field in one.by_field for one in summaries.values())
-    return () if field not in here and elsewhere and not by_domain else [name]
-
-
-def field_counts(name: str, summary: Summary) -> tuple[int, int]:
-    """Return in how many runs a field is right, and of how many."""
-    counts = summary.by_field.get(name.removeprefix(FIELD))
-    return (counts.right, counts.runs) if counts else (0, 0)
 
 
 def no_such_field(name: str, summary: Summary) -> str:
@@ -269,7 +229,8 @@ class GateBlockers:
             # A comparison may tell agents apart if the session has one, and the other way round.
             asked = name in pooled or is_of(name, where) or is_of(where, name)
             if asked and one.unmeasured:
-                why = _too_many(one)
+                share, most = percent(one.unavailable / one.runs), percent(one.tolerated)
+                why = f"{share} of the runs were unavailable, more than {most}"
                 return f"{name}: {why}" if is_of(where, POOLED) else why
         return ""
 
@@ -353,11 +314,22 @@ def evaluate(
 def gates_at(
     spec: GateSpec, groups: Sequence[str], summaries: Mapping[str, Summary]
 ) -> Sequence[GateSpec]:
-    """Return what a gate demands in one place: itself, or one gate for each field that it means."""
+    """Return what a gate demands in one place: itself, or one gate for each field that it means.
+
+    Of all domains together nothing is checked: fields of the same name are others there. A gate
+    without a domain is checked on the domains that have the field; one that nobody has is checked
+    everywhere, and never left out.
+    """
     if not is_field_gate(spec.name):
         return (spec,)
-    names = gates_in(spec.name, groups, summaries, by_domain=bool(spec.domain))
-    return [replace(spec, name=name) for name in names]
+    if len(groups) > 1:
+        return ()
+    here = [field for group in groups for field in summaries[group].by_field]
+    field = spec.name.removeprefix(FIELD)
+    if field == EVERY:
+        return [replace(spec, name=f"{FIELD}{one}") for one in here] or (spec,)
+    elsewhere = any(field in one.by_field for one in summaries.values())
+    return () if field not in here and elsewhere and not spec.domain else (spec,)
 
 
 def has_gate(specs: Iterable[GateSpec]) -> bool:
@@ -403,8 +375,10 @@ def _question(spec: GateSpec, summary: Summary) -> tuple[str, float, int, bool]:
         passed, tasks = summary.trials.passed(spec.value), summary.trials.tasks
         return f"every task >= {bound}", passed, tasks, passed == tasks
     if is_field_gate(spec.name):
-        right, runs = field_counts(spec.name, summary)
-        asked = f"field {spec.name.removeprefix(FIELD)} >= {bound}"
+        name = spec.name.removeprefix(FIELD)
+        counts = summary.by_field.get(name)
+        right, runs = (counts.right, counts.runs) if counts else (0, 0)
+        asked = f"field {name} >= {bound}"
         return asked, right, runs, right + 1e-9 >= spec.value * runs
     metric = gate_metrics()[spec.name]
     part, whole = metric.divided(summary)
@@ -424,11 +398,6 @@ def _open(metric: Metric, summary: Summary) -> str:
 def no_runs(runs: int) -> str:
     """Say that there is nothing to check a gate on, or nothing."""
     return "" if runs else "no run was planned, or all that were are forgiven"
-
-
-def _too_many(summary: Summary) -> str:
-    share = percent(summary.unavailable / summary.runs)
-    return f"{share} of the runs were unavailable, more than {percent(summary.tolerated)}"
 
 
 # Gates on a comparison: at most so many tasks lost, so far a fall, no significant loss.
@@ -755,8 +724,17 @@ def unasked_verdicts(
         agents: of each group, if its name does not tell.
     """
     of_all = [replace(spec, agent="") for spec in specs]
-    missed = _missed(of_all, summaries, agents)
-    return tuple(_unasked_verdict(name, count) for name, count in missed.items())
+    return tuple(
+        GateVerdict(
+            asked="runs that are not correct, if no gate is checked <= 0",
+            got=str(count),
+            state=GateState.FAILS,
+            where=name,
+            why="give a gate for them too, such as tsr=0.9",
+            value=count,
+        )
+        for name, count in _missed(of_all, summaries, agents).items()
+    )
 
 
 def unasked_agents(
@@ -789,17 +767,6 @@ def _asked(spec: GateSpec, summaries: Mapping[str, Summary], agents: Agents) -> 
     for _, groups in places_of(spec, summaries, agents):
         if spec.name in COMPARISON_GATES or gates_at(spec, groups, summaries):
             yield from groups
-
-
-def _unasked_verdict(name: str, count: int) -> GateVerdict:
-    return GateVerdict(
-        asked="runs that are not correct, if no gate is checked <= 0",
-        got=str(count),
-        state=GateState.FAILS,
-        where=name,
-        why="give a gate for them too, such as tsr=0.9",
-        value=count,
-    )
 
 
 # The verdict on a gate as JSON, for machines.

@@ -33,7 +33,7 @@ from .conditions import (
     unasked_agents,
     unasked_verdicts,
 )
-from .quarantine import NOTHING_FORGIVEN, Forgiven, PolicyReport, RunsOfEntry
+from .quarantine import NOTHING_FORGIVEN, Forgiven, PolicyReport
 
 # The gates that nobody has to ask for: rules that must hold, and tasks that must pass.
 
@@ -86,16 +86,16 @@ def quarantine_verdicts(report: PolicyReport) -> tuple[GateVerdict, ...]:
     """
     broken, unsure = "tasks that must pass and did not <= 0", "tasks that must pass, unknown <= 0"
     expired = "tasks whose entry is expired <= 0"
+    unknown = [
+        f"{one.entry.name} ({one.doubt})" if one.doubt else str(one.entry.name)
+        for one in report.unsure
+    ]
     said = (
         (broken, [str(one.entry.name) for one in report.broken], GateState.FAILS),
         (expired, [str(one.name) for one in report.expired], GateState.FAILS),
-        (unsure, [_unsure(one) for one in report.unsure], GateState.INCONCLUSIVE),
+        (unsure, unknown, GateState.INCONCLUSIVE),
     )
     return tuple(_verdict(*one) for one in said if one[1])
-
-
-def _unsure(one: RunsOfEntry) -> str:
-    return f"{one.entry.name} ({one.doubt})" if one.doubt else str(one.entry.name)
 
 
 def _verdict(asked: str, names: Sequence[str], state: GateState) -> GateVerdict:
@@ -183,14 +183,18 @@ def decide(facts: SessionFacts) -> Decision:
     If selected tasks were taken away no gate is checked. If the file is in doubt every gate is
     inconclusive, and none holds if the session has no end.
     """
+    entries, failures = quarantine_verdicts(facts.entries), failure_verdicts(facts.failures)
+    if facts.not_evaluated:
+        return Decision(entries=entries, failures=failures, not_evaluated=facts.not_evaluated)
+    asked = facts.asked_of(About.ANSWERS)
+    gates = _asked_verdicts(facts)
+    if has_gate(facts.gates):
+        gates += unasked_verdicts(_asked(facts), asked, facts.agents)
     return Decision(
-        gates=() if facts.not_evaluated else _gate_verdicts(facts),
-        entries=quarantine_verdicts(facts.entries),
-        failures=failure_verdicts(facts.failures),
-        not_evaluated=facts.not_evaluated,
-        unasked=()
-        if facts.not_evaluated
-        else (*unasked_agents(facts.gates, facts.asked_of(About.ANSWERS), facts.agents),),
+        gates=gates,
+        entries=entries,
+        failures=failures,
+        unasked=tuple(unasked_agents(facts.gates, asked, facts.agents)),
     )
 
 
@@ -204,15 +208,6 @@ def refused_as_baseline(facts: SessionFacts) -> str:
     if any(verdict.state is not GateState.HOLDS for verdict in asked):
         return "a gate does not hold"
     return "the tasks file fails the session" if facts.entries.fails else ""
-
-
-def _gate_verdicts(facts: SessionFacts) -> tuple[GateVerdict, ...]:
-    if not has_gate(facts.gates):
-        return _asked_verdicts(facts)
-    return (
-        *_asked_verdicts(facts),
-        *unasked_verdicts(_asked(facts), facts.asked_of(About.ANSWERS), facts.agents),
-    )
 
 
 def _asked(facts: SessionFacts) -> Sequence[GateSpec]:

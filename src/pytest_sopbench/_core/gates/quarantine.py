@@ -18,10 +18,9 @@ from pytest_sopbench._core.contract import RuleResult
 from pytest_sopbench._core.demands import DemandKind
 from pytest_sopbench._core.judging import breaches
 from pytest_sopbench._core.metrics.metric import About
-from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
 from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import ANSWERED, Outcome
+from pytest_sopbench._core.verdict import ANSWERED, NO_EVIDENCE, Outcome
 
 from .calibration import NO_DOUBT, Doubtful, in_doubt
 
@@ -213,11 +212,20 @@ def report_entries(
     seen = [(one, runs[name]) for name, one in entries.entries.items() if runs[name]]
     held_today = [(one, made) for one, made in seen if one.holds(today)]
     may_fail = [(one, made) for one, made in held_today if one.may_fail]
-    may_break = [_with_broken(one, made) for one, made in held_today if one.may_break]
+    may_break = [
+        replace(_runs_of(one, made), broken=_broken_rules(one, made))
+        for one, made in held_today
+        if one.may_break
+    ]
     must_pass = [(one, made) for one, made in seen if one.must_pass]
     held = _of_mandatory(must_pass, doubtful)
     return PolicyReport(
-        failed=tuple(_runs_of(one, made) for one, made in may_fail if _has_forgiven(made)),
+        # Those of which some run came to an answer that had to be forgiven.
+        failed=tuple(
+            _runs_of(one, made)
+            for one, made in may_fail
+            if any(run.outcome in ANSWERED and run.outcome is not Outcome.CORRECT for run in made)
+        ),
         passed=tuple(
             one for one in (_runs_of(*each) for each in may_fail) if one.correct == one.runs
         ),
@@ -260,20 +268,10 @@ def judged_in_doubt(run: RunRecord, doubts: Mapping[str, str]) -> str:
     return in_doubt(run.domain, field, doubts[field])
 
 
-def _has_forgiven(runs: Sequence[RunRecord]) -> bool:
-    """Tell whether some run came to an answer that had to be forgiven."""
-    return any(one.outcome in ANSWERED and one.outcome is not Outcome.CORRECT for one in runs)
-
-
-def _with_broken(entry: TaskPolicy, runs: Sequence[RunRecord]) -> RunsOfEntry:
-    """Return an entry with how many of its runs broke each rule that they may break."""
-    broken = {
-        rule: sum(any(one.id == rule and one.broken for one in run.rules) for run in runs)
-        for rule in entry.may_break
-    }
-    return replace(
-        _runs_of(entry, runs), broken={rule: count for rule, count in broken.items() if count}
-    )
+def _broken_rules(entry: TaskPolicy, runs: Sequence[RunRecord]) -> dict[str, int]:
+    """Return how many runs broke each rule that they may break, of those that any broke."""
+    broken = Counter(one.id for run in runs for one in run.rules if one.broken)
+    return {rule: broken[rule] for rule in entry.may_break if broken[rule]}
 
 
 def _has_failed(runs: Sequence[RunRecord]) -> bool:

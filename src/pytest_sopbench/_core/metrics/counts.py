@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from dataclasses import field as default
 from math import lcm, sqrt
 from typing import Any, Final, Self
@@ -83,7 +83,10 @@ class Confusion:
         Args:
             trials: runs per task, since the limit for labels never given counts tasks.
         """
-        given, labels, right = self._given(), self._labels(), self._right()
+        given, labels, right = self._given(), Counter[str](), Counter[str]()
+        for (expected, actual), number in self.pairs.items():
+            labels[expected] += number
+            right[expected] += number if expected == actual else 0
         favoured: dict[str, tuple[float, float, float]] = {}
         for label in sorted(given):
             more, less = given[label] - right[label], labels[label] - right[label]
@@ -104,15 +107,6 @@ class Confusion:
         for (_, actual), number in self.pairs.items():
             counts[actual] += number
         return counts
-
-    def _labels(self) -> Counter[str]:
-        counts: Counter[str] = Counter()
-        for (expected, _), number in self.pairs.items():
-            counts[expected] += number
-        return counts
-
-    def _right(self) -> Counter[str]:
-        return Counter({a: number for (a, b), number in self.pairs.items() if a == b})
 
 
 # The small counts that a summary is made of; each of them adds.
@@ -360,11 +354,6 @@ class DocumentCounts:
 
 NO_DOCUMENTS: Final = DocumentCounts()
 """No run whose answer is a document."""
-
-
-def without_paths(counts: DocumentCounts) -> DocumentCounts:
-    """Leave out the paths, which mean nothing across domains."""
-    return replace(counts, right={}, of={})
 
 
 class DocumentTally:

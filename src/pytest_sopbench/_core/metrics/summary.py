@@ -17,7 +17,6 @@ from pytest_sopbench._core.documents.schema import value_at
 from pytest_sopbench._core.fields.values import read_items, readings, written
 from pytest_sopbench._core.metrics.counts import LABELS_LIMIT, Collapse, Confusion
 from pytest_sopbench._core.model.task import MASK, Compare, FieldType, OutputField
-from pytest_sopbench._core.model.usage import COUNTS
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.statistics import Bounds, wilson
 from pytest_sopbench._core.values.json import JsonValue
@@ -57,8 +56,6 @@ from .trials import NO_BOUNDS, TrialBounds, TrialCounts
 # Since only counts are kept, summaries add. n is always the number of planned runs: a run that
 # crashed or never started is counted like any other.
 
-USAGE_NAMES = COUNTS
-"""What a run may have consumed: the fields of `Usage` that add up."""
 
 UNAVAILABLE_SHARE: Final = 0.05
 """The share of unavailable runs above which no rate is printed, unless a gate sets another."""
@@ -285,6 +282,10 @@ class Summary:
             for outcome in Outcome
             if outcome in self.outcomes or outcome in other.outcomes
         }
+        trials_by: Mapping[tuple[int, int], int] = {}
+        if self.trials_by or other.trials_by:
+            counts = Counter(self.trials.tasks_by) + Counter(other.trials.tasks_by)
+            trials_by = dict(sorted(counts.items()))
         return Summary(
             runs=self.runs + other.runs,
             tasks=self.tasks + other.tasks,
@@ -301,7 +302,7 @@ class Summary:
             only_published=self.only_published + other.only_published,
             wrong_states=self.wrong_states + other.wrong_states,
             reruns=self.reruns + other.reruns,
-            trials_by=_sum_of_trials(self, other),
+            trials_by=trials_by,
             without_calls=self.without_calls + other.without_calls,
             rules=added_rules(self.rules, other.rules),
             contract=self.contract + other.contract,
@@ -356,13 +357,6 @@ def _tolerated(a: Summary, b: Summary) -> float:
     if not (a.runs and b.runs):
         return a.tolerated if a.runs else b.tolerated
     return 0.0 if a.unmeasured or b.unmeasured else max(a.tolerated, b.tolerated)
-
-
-def _sum_of_trials(a: Summary, b: Summary) -> dict[tuple[int, int], int]:
-    if not (a.trials_by or b.trials_by):
-        return {}
-    counts = Counter(a.trials.tasks_by) + Counter(b.trials.tasks_by)
-    return dict(sorted(counts.items()))
 
 
 # Name the labels that answers are counted under, so that two spellings count as one.

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from pytest_sopbench._core.model.task import MASK, OutputField
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE
+from pytest_sopbench._core.model.usage import COUNTS
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
@@ -29,7 +30,6 @@ from .counts import (
 from .metric import Metric, run_metrics
 from .summary import (
     LABEL_LIMIT,
-    USAGE_NAMES,
     FieldLabels,
     Summary,
     class_label,
@@ -215,7 +215,7 @@ class Tally:
         counts[2] += call.error is not None and not call.bad
 
     def _add_usage(self, record: RunRecord) -> None:
-        for name in USAGE_NAMES:
+        for name in COUNTS:
             value: float | None = getattr(record.usage, name)
             if value is not None:
                 amount = self._usage.setdefault(name, [0, 0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -27,7 +27,6 @@ from .counts import (
     documents_from_json,
     documents_to_json,
     ratio,
-    without_paths,
 )
 from .metric import CHANCE, METRICS, rates_of
 from .summary import EMPTY, Summary
@@ -85,7 +84,9 @@ def _total_of(summaries: Mapping[str, Summary]) -> Total:
     return Total(
         domains=len(rates),
         means={
-            name: None if _is_open(name, pooled) else _mean_over(rates.values(), name)
+            name: None
+            if _is_open(name, pooled)
+            else _mean([_mean([one[name] for one in agents]) for agents in rates.values()])
             for name in rates_of(EMPTY)
         },
         pooled=without_labels(pooled),
@@ -104,7 +105,7 @@ def without_labels(summary: Summary) -> Summary:
         mismatched={},
         by_field={},
         rules=(),
-        documents=without_paths(summary.documents),
+        documents=replace(summary.documents, right={}, of={}),
     )
 
 
@@ -112,10 +113,6 @@ def _is_open(name: str, pooled: Summary) -> bool:
     """Whether nobody can tell the mean, since a domain has no rate though it should have one."""
     fault = name in METRICS and METRICS[name].measured(pooled).fault
     return bool(fault) or (pooled.unmeasured and name != CHANCE)
-
-
-def _mean_over(domains: Iterable[Sequence[Mapping[str, float | None]]], name: str) -> float | None:
-    return _mean([_mean([rates[name] for rates in agents]) for agents in domains])
 
 
 def _mean(rates: list[float | None]) -> float | None:

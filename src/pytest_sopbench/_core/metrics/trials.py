@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import comb
 from typing import Final
 
 from pytest_sopbench._core.model.task import RunKey
@@ -16,35 +15,8 @@ from pytest_sopbench._core.verdict import Outcome
 
 # What the trials of a task come to: at least one correct, all of them, or a part.
 #
-# With `trials` runs of a task of which `correct` are correct, k of them drawn at random hold at
-# least one correct run with probability 1 - C(trials - correct, k) / C(trials, k), and correct
-# runs only with probability C(correct, k) / C(trials, k). Both are unbiased over the trials made.
-#
 # Sources: M. Chen et al., Evaluating large language models trained on code (2021), for pass@k; S.
 # Yao et al., tau-bench (2024), for pass^k.
-
-NO_EVIDENCE = frozenset({Outcome.UNAVAILABLE, Outcome.NOT_RUN})
-"""Outcomes that say nothing of the agent: it was not asked, or its provider was away."""
-
-
-def pass_any(trials: int, correct: int, k: int) -> float:
-    """Return the chance that at least one of k trials is correct (pass@k).
-
-    Raises:
-        ValueError: not 0 <= correct <= trials, or not 1 <= k <= trials.
-    """
-    _refuse_impossible(trials, correct, k)
-    return 1 - comb(trials - correct, k) / comb(trials, k)
-
-
-def pass_all(trials: int, correct: int, k: int) -> float:
-    """Return the chance that all of k trials are correct (pass^k).
-
-    Raises:
-        ValueError: not 0 <= correct <= trials, or not 1 <= k <= trials.
-    """
-    _refuse_impossible(trials, correct, k)
-    return comb(correct, k) / comb(trials, k)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,19 +66,13 @@ class TrialCounts:
         """Tasks whose trials are all correct."""
         return sum(tasks for (n, correct), tasks in self.tasks_by.items() if correct == n)
 
-    def pass_any(self, k: int = 0) -> float | None:
-        """Return the mean of pass@k over the tasks; with k = 0 of all trials of each task.
+    def pass_any(self) -> float | None:
+        """Return pass@k with k all trials of each task; `None` if there is no task."""
+        return self.any_passed / self.tasks if self.tasks else None
 
-        `None` if there is no task, or one with fewer than k trials.
-        """
-        return self._mean(pass_any, k)
-
-    def pass_all(self, k: int = 0) -> float | None:
-        """Return the mean of pass^k over the tasks; with k = 0 of all trials of each task.
-
-        `None` if there is no task, or one with fewer than k trials.
-        """
-        return self._mean(pass_all, k)
+    def pass_all(self) -> float | None:
+        """Return pass^k with k all trials of each task; `None` if there is no task."""
+        return self.all_passed / self.tasks if self.tasks else None
 
     def passed(self, rate: float) -> int:
         """Count the tasks that passed at least this rate of their trials."""
@@ -117,13 +83,13 @@ class TrialCounts:
             if correct + 1e-9 >= rate * trials
         )
 
-    def bounds(self, *, seed: int = 0) -> TrialBounds:
+    def bounds(self) -> TrialBounds:
         """Return 95 % intervals of TSR, pass any and pass all by a bootstrap over tasks.
 
         If all tasks are alike a bootstrap has no spread and would claim certainty, so Wilson's
         interval over the tasks stands in for it.
         """
-        found = bootstrap(self.tasks_by, _rates, seed=seed)
+        found = bootstrap(self.tasks_by, _rates)
         if not found:
             return NO_BOUNDS
         rates = _rates(self.tasks_by)
@@ -132,15 +98,6 @@ class TrialCounts:
             for bounds, rate, n in zip(found, rates, [self.tasks] * 3, strict=True)
         )
         return TrialBounds(tsr=tsr, pass_any=passed_any, pass_all=passed_all)
-
-    def _mean(self, chance: Callable[[int, int, int], float], k: int) -> float | None:
-        if not self.tasks_by or self.least < k:
-            return None
-        passed = (
-            tasks * chance(trials, correct, k or trials)
-            for (trials, correct), tasks in self.tasks_by.items()
-        )
-        return sum(passed) / self.tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,11 +115,6 @@ class TaskTrials:
     @property
     def rate(self) -> float:
         return self.correct / self.trials
-
-    @property
-    def disagrees(self) -> bool:
-        """Whether some trials are correct and others, in which the agent was asked, are not."""
-        return 0 < self.correct < self.trials - self.unavailable - self.not_run
 
 
 def disagreements(runs: Iterable[tuple[RunKey, Outcome]]) -> tuple[TaskTrials, ...]:
@@ -185,7 +137,9 @@ def disagreements(runs: Iterable[tuple[RunKey, Outcome]]) -> tuple[TaskTrials, .
         )
         for (domain, task, agent), outcomes in counts.items()
     )
-    return tuple(one for one in found if one.disagrees)
+    return tuple(
+        one for one in found if 0 < one.correct < one.trials - one.unavailable - one.not_run
+    )
 
 
 def _rates(tasks_by: Mapping[tuple[int, int], int]) -> tuple[float, float, float]:
@@ -198,15 +152,6 @@ def _rates(tasks_by: Mapping[tuple[int, int], int]) -> tuple[float, float, float
         any_passed += number * (correct > 0)
         all_passed += number * (correct == trials)
     return right / runs, any_passed / tasks, all_passed / tasks
-
-
-def _refuse_impossible(trials: int, correct: int, k: int) -> None:
-    if not 0 <= correct <= trials:
-        msg = f"{correct} of {trials} trials cannot be correct"
-        raise ValueError(msg)
-    if not 1 <= k <= trials:
-        msg = f"k is a number of trials from 1 to {trials}, not {k}"
-        raise ValueError(msg)
 
 
 # Count trials task by task as runs arrive, at next to no cost if a task has only one.

@@ -274,9 +274,6 @@ class TaskKey(NamedTuple):
     task: str
     agent: str = ""
 
-    def is_of(self, domain: str, agent: str) -> bool:
-        return (self.domain, self.agent) == (domain, agent)
-
 
 class GroupKey(NamedTuple):
     """The runs of one agent on one domain, which are counted together."""

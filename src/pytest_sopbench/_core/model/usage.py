@@ -104,7 +104,10 @@ def add_usage(one: Usage, other: Usage) -> Usage:
     """Add two usages; what is unknown in both stays unknown."""
     if one is UNKNOWN_USAGE and other is UNKNOWN_USAGE:
         return UNKNOWN_USAGE
-    counts = {name: _sum(getattr(one, name), getattr(other, name)) for name in COUNTS}
+    counts: dict[str, Any] = {}
+    for name in COUNTS:
+        known = [n for n in (getattr(one, name), getattr(other, name)) if n is not None]
+        counts[name] = sum(known) if known else None
     return Usage(
         **counts,
         model=listed(one.model, other.model),
@@ -118,15 +121,8 @@ def fill_unknown(known: Usage, further: Usage) -> Usage:
         return known
     if known is UNKNOWN_USAGE:
         return further
-    return Usage(**{name: _first(getattr(known, name), getattr(further, name)) for name in _NAMES})
-
-
-def _sum(one: Any, other: Any) -> Any:
-    return _first(one, other) if one is None or other is None else one + other
-
-
-def _first(one: Any, other: Any) -> Any:
-    return other if one is None else one
+    told = {name: getattr(known, name) for name in _NAMES}
+    return replace(further, **{name: one for name, one in told.items() if one is not None})
 
 
 def _input(told: object) -> tuple[int | None, int | None, int | None]:

@@ -25,7 +25,7 @@ from pytest_sopbench._core.trajectory.calls import Trajectory, trajectory_of
 from pytest_sopbench._core.trajectory.snapshot import as_trajectory
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
-from .record import DOCUMENT_LIMIT, CallRecord, RunRecord, is_cut, record_of
+from .record import DOCUMENT_LIMIT, CallRecord, RunRecord, is_cut, members, record_of
 
 # What the record of a finished run says of it, for a session that takes the run over.
 #
@@ -217,9 +217,8 @@ def rescore(judges: Judges, task: Task, record: RunRecord, trace: Trace | None) 
     if judge(judges.before, task, seen).outcome is not record.outcome:
         return Rescored(record=record, why=OTHERWISE)
     seen = judges.ask(task, seen, anew=False)
-    return _checked(
-        _answer_of(judges.after, task, record, seen, from_log=trace is not None), record
-    )
+    names = _ANSWER if trace is None else (*_ANSWER, *_FOUND)
+    return _checked(_judged_anew(judges.after, task, record, seen, names), record)
 
 
 def _is_cut_off(record: RunRecord) -> bool:
@@ -234,16 +233,16 @@ def _by_changed_rules(
     rules = judges.after
     if record.outcome in _LOST:
         died = trace_of(record) if record.outcome is Outcome.CRASH else None
-        return Rescored(record=_procedure_of(rules, task, record, died))
+        return Rescored(record=_judged_anew(rules, task, record, died, _PROCEDURE))
     seen = trace or _rebuilt(rules, record)
     why = _refusal(task, record, seen)
     if why or seen is None:
         return Rescored(record=record, why=why or RULES_CHANGED)
     if _is_cut_off(record):
-        return Rescored(record=_procedure_of(rules, task, record, seen))
+        return Rescored(record=_judged_anew(rules, task, record, seen, _PROCEDURE))
     seen = judges.ask(task, seen, anew=True)
-    found = _answer_of(rules, task, record, seen, from_log=trace is not None)
-    return _checked(_procedure_of(rules, task, found, seen), record)
+    names = (*_ANSWER, *_PROCEDURE, *(_FOUND if trace is not None else ()))
+    return _checked(_judged_anew(rules, task, record, seen, names), record)
 
 
 def _rebuilt(rules: JudgingRules, record: RunRecord) -> Trace | None:
@@ -281,43 +280,35 @@ def _refusal(task: Task, record: RunRecord, trace: Trace | None) -> str:
         return ""
     if any(MASK in _spelled([one.key, one.before, one.after]) for one in trace.state or ()):
         return MASKED
-    return MASKED if trace.returned and _hides(trace.returned) else ""
+    returned = trace.returned
+    is_hidden = returned and (MASK in returned.mapping.values() or returned.text == MASK)
+    return MASKED if is_hidden else ""
 
 
-def _hides(returned: Returned) -> bool:
-    return MASK in returned.mapping.values() or returned.text == MASK
+_ANSWER: Final = (
+    "outcome",
+    "reason",
+    "mismatches",
+    "only_published",
+    "compared",
+    "state_differs",
+)
+_FOUND: Final = ("answer", "answer_form")
+"""What only an event log tells anew: a record has the answer that was found in it."""
+
+_PROCEDURE: Final = ("rules", "contract", "grounded", "trajectory", "unneeded", "unmade")
 
 
-def _answer_of(
-    rules: JudgingRules, task: Task, record: RunRecord, trace: Trace, *, from_log: bool
+def _judged_anew(
+    rules: JudgingRules,
+    task: Task,
+    record: RunRecord,
+    trace: Trace | None,
+    names: tuple[str, ...],
 ) -> RunRecord:
-    made = record_of(rules, task, trace, judge(rules, task, trace))
-    return replace(
-        record,
-        outcome=made.outcome,
-        reason=made.reason,
-        answer=made.answer if from_log else record.answer,
-        answer_form=made.answer_form if from_log else record.answer_form,
-        mismatches=made.mismatches,
-        only_published=made.only_published,
-        compared=made.compared,
-        state_differs=made.state_differs,
-    )
-
-
-def _procedure_of(
-    rules: JudgingRules, task: Task, record: RunRecord, trace: Trace | None
-) -> RunRecord:
-    made = record_of(rules, task, trace, judge(rules, task, trace))
-    return replace(
-        record,
-        rules=made.rules,
-        contract=made.contract,
-        grounded=made.grounded,
-        trajectory=made.trajectory,
-        unneeded=made.unneeded,
-        unmade=made.unmade,
-    )
+    """Return a record in which these fields are as the rules have them."""
+    made = members(record_of(rules, task, trace, judge(rules, task, trace)))
+    return replace(record, **{name: made[name] for name in names})
 
 
 def _checked(made: RunRecord, record: RunRecord) -> Rescored:

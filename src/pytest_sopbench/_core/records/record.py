@@ -28,7 +28,6 @@ from pytest_sopbench._core.model.trace import (
     AnswerForm,
     Compared,
     Ending,
-    Finding,
     Mismatch,
     Problem,
     Returned,
@@ -199,6 +198,9 @@ def record_of(
 ) -> RunRecord:
     """Keep a judged run. A run that left no trace, or died, has no duration, which is not 0."""
     private, document = rules.private, rules.document
+    limit = TEXT_LIMIT if document is None else DOCUMENT_LIMIT
+    # A process that died took its clock with it.
+    is_timed = trace is not None and trace.ending is not Ending.PROCESS_DIED
     return RunRecord(
         domain=task.domain,
         task=task.id,
@@ -211,17 +213,20 @@ def record_of(
         answer_form=str(verdict.answer.form) if verdict.answer else "",
         expected=_masked(task.expected_as_written, private),
         mismatches=tuple(_mismatch(one, private) for one in verdict.mismatches),
-        text="" if private else _text(trace.returned if trace else None, _text_limit(document)),
+        text="" if private else _text(trace.returned if trace else None, limit),
         calls=tuple(map(_call, trace.calls)) if trace else (),
         usage=trace.usage if trace else UNKNOWN_USAGE,
-        duration_s=_duration(trace),
+        duration_s=round(trace.duration, 6) if trace and is_timed else None,
         problem=trace.problem if trace else None,
         disagreement=task.disagreement,
         only_published=verdict.only_published,
-        rules=tuple(map(_without_reason, verdict.rules)),
+        # A reader can do without the reasons of rules that are not broken.
+        rules=tuple(one if one.broken else replace(one, why="") for one in verdict.rules),
         contract=verdict.contract,
         grounded=verdict.grounded,
-        trajectory=_held(verdict.departure),
+        trajectory=None
+        if verdict.departure is None
+        else TrajectoryCheck(held=not verdict.departure, departure=verdict.departure),
         unneeded=verdict.unneeded,
         notes=(*(trace.notes if trace else ()), *verdict.notes),
         document=document_record(document, task.expected) if document else None,
@@ -247,17 +252,6 @@ def _unmade(one: Mismatch, task: Task, private: frozenset[str]) -> Mismatch:
     return replace(one, expected=cut(one.expected), actual=cut(one.actual))
 
 
-def _held(departure: str | None) -> TrajectoryCheck | None:
-    return None if departure is None else TrajectoryCheck(held=not departure, departure=departure)
-
-
-def _duration(trace: Trace | None) -> float | None:
-    # A process that died took its clock with it.
-    if trace is None or trace.ending is Ending.PROCESS_DIED:
-        return None
-    return round(trace.duration, 6)
-
-
 def _answer(
     answer: Answer | None, private: frozenset[str], *, whole: bool
 ) -> Mapping[str, JsonValue] | None:
@@ -280,13 +274,6 @@ def _masked(values: Mapping[str, JsonValue], private: frozenset[str]) -> Mapping
     return {name: MASK if name in private else value for name, value in values.items()}
 
 
-def _text_limit(document: DocumentRules | None) -> int:
-    if document is None:
-        return TEXT_LIMIT
-
-    return DOCUMENT_LIMIT
-
-
 def _text(returned: Returned | None, limit: int) -> str:
     text = returned.text if returned is not None else ""
     # The answer stands at the end of what an agent says, so the end is what is worth keeping.
@@ -300,18 +287,11 @@ def _call(call: ToolCall) -> CallRecord:
         result=cut(call.result),
         error=call.error,
         bad=call.bad,
-        findings=tuple(map(_finding, call.findings)),
+        findings=tuple(
+            f"{one.message} (copied)" if one.copied else one.message for one in call.findings
+        ),
         overlaps=call.overlaps,
     )
-
-
-def _finding(finding: Finding) -> str:
-    return f"{finding.message} (copied)" if finding.copied else finding.message
-
-
-def _without_reason(result: RuleResult) -> RuleResult:
-    """Drop the reason of a rule that is not broken: a reader can do without it."""
-    return result if result.broken else replace(result, why="")
 
 
 # What a record keeps of an answer that is a JSON document, so that sessions can count paths.
@@ -500,8 +480,9 @@ _RULE: Final[Keys] = {
     **dict.fromkeys(("applies", "unfinished"), FLAG),
 }
 _USUAL_RULE: Final = {
-    **dict.fromkeys(("clause", "why"), ""),
+    "clause": "",
     "severity": Severity.SHOULD,
+    "why": "",
     "applies": True,
     "unfinished": False,
 }
@@ -585,18 +566,9 @@ def wrong_type(fault: ValidationError) -> str:
 
 def rule_to_json(result: RuleResult) -> dict[str, Any]:
     """Return what differs from the usual: a rule that applies, should hold and has no clause."""
-    data: dict[str, Any] = {"id": result.id, "kind": str(result.kind), "state": result.state.value}
-    if result.clause:
-        data["clause"] = result.clause
-    if result.severity is Severity.MUST:
-        data["severity"] = result.severity.value
-    if result.why:
-        data["why"] = result.why
-    if not result.applies:
-        data["applies"] = False
-    if result.unfinished:
-        data["unfinished"] = True
-    return data
+    said = {name: getattr(result, name) for name in _USUAL_RULE}
+    unusual = {name: value for name, value in said.items() if value != _USUAL_RULE[name]}
+    return {"id": result.id, "kind": str(result.kind), "state": result.state, **unusual}
 
 
 def members(value: Any) -> dict[str, Any]:

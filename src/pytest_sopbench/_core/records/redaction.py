@@ -10,7 +10,6 @@ from typing import Protocol
 
 from pytest_sopbench._core.contract import RuleResult
 from pytest_sopbench._core.hiding import (
-    SHORTEST_FORM,
     SHORTEST_RANDOM,
     Secrets,
     is_named_secret,
@@ -79,8 +78,7 @@ class Redaction:
             text = self.secrets.masked(text, MASK)
         for pattern in self.patterns:
             text = pattern.sub(MASK, text)
-        is_long = len(text) >= SHORTEST_FORM
-        return masked_forms(text, MASK) if self.forms and is_long else text
+        return masked_forms(text, MASK) if self.forms else text
 
     def cut_text(self, text: str) -> str:
         """Return a text that was cut by somebody who knows nothing of what is masked."""

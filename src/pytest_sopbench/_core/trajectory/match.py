@@ -718,6 +718,8 @@ def match_trajectory(
     pairing = _pairing(match, left, right, modes)
     held = _holds(match, pairing)
     departure = None if held else first_departure(match, left, right, pairing, modes, layout)
+    together = [group for group in groups(made) if len(group) > 1] if match in ORDERED else []
+    overlapping = tuple(tuple(at + 1 for at in group) for group in together)
     return TrajectoryMatch(
         held=held,
         match=match,
@@ -730,7 +732,7 @@ def match_trajectory(
         departure=departure,
         places=tuple(map(layout.place, range(len(left)))),
         steps=tuple(map(layout.step, range(len(right)))),
-        overlapping=_overlapping(made) if match in ORDERED else (),
+        overlapping=overlapping,
     )
 
 
@@ -749,10 +751,6 @@ def _layout(
         same = [[(p, s) in found for s in range(len(made))] for p in range(len(wanted))]
     places, steps = laid_out(same, *sides)
     return _Layout(places=places, steps=steps)
-
-
-def _overlapping(made: Sequence[Call]) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(at + 1 for at in group) for group in groups(made) if len(group) > 1)
 
 
 def _pairing(

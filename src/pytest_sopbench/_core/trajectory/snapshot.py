@@ -99,14 +99,11 @@ class SnapshotRules:
         return replace(
             call,
             arguments={
-                name: IGNORED if self._is_ignored(call.name, name) else self._value(arguments[name])
+                name: self._value(arguments[name])
+                if self.ignored.isdisjoint({(call.name, name), (EVERY, name)})
+                else IGNORED
                 for name in sorted(arguments)
             },
-        )
-
-    def _is_ignored(self, tool: str, argument: str) -> bool:
-        return bool(self.ignored) and not self.ignored.isdisjoint(
-            {(tool, argument), (EVERY, argument)}
         )
 
     def _value(self, value: JsonValue) -> JsonValue:
@@ -129,11 +126,9 @@ class SnapshotRules:
 
     def _replaced(self, text: str, name: str, pattern: re.Pattern[str]) -> str:
         # A match inside of what was put there before is no value of a run.
-        taken = (
-            [found.span() for found in _placeholders(self.patterns).finditer(text)]
-            if "<" in text
-            else []
-        )
+        names = "|".join(map(re.escape, self.patterns))
+        placed = re.finditer(f"<(?:{names})>", text) if "<" in text else ()
+        taken = [found.span() for found in placed]
 
         def put(found: re.Match[str]) -> str:
             start, end = found.span()
@@ -187,10 +182,6 @@ def _pattern(value: str, given: str) -> re.Pattern[str]:
         msg = f"{value!r}: it matches nothing at all, and so everywhere"
         raise ValueError(msg)
     return pattern
-
-
-def _placeholders(names: Mapping[str, object]) -> re.Pattern[str]:
-    return re.compile(f"<(?:{'|'.join(map(re.escape, names))})>")
 
 
 # A snapshot: the trajectories that were approved for one task, and how they are written.
