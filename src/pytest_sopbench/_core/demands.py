@@ -260,22 +260,26 @@ def _given(arguments: JsonValue, path: str) -> Sequence[JsonValue]:
         return [arguments[path]]
     found: list[JsonValue] = [arguments]
     for name in path.split("."):
-        inside = [_named(value, name) for value in found]
+        inside = [_named(value, name, in_each=True) for value in found]
         if not all(inside):
             return []
         found = [value for values in inside for value in values]
     return found
 
 
-def _named(value: JsonValue, name: str) -> Sequence[JsonValue]:
+def _named(value: JsonValue, name: str, *, in_each: bool) -> Sequence[JsonValue]:
+    """What stands under a name: in a list of each element that has it, or nothing if one lacks it.
+
+    A number names one element.
+    """
     if isinstance(value, Mapping):
         return [value[name]] if name in value else []
     if not isinstance(value, Sequence) or isinstance(value, str):
         return []
     if name.isdecimal():
         return value[int(name) : int(name) + 1]
-    inside = [_named(one, name) for one in value]
-    return [one for values in inside for one in values] if all(inside) else []
+    inside = [_named(one, name, in_each=in_each) for one in value]
+    return [] if in_each and not all(inside) else [one for values in inside for one in values]
 
 
 def _problem(
@@ -324,19 +328,8 @@ def _values(result: JsonValue, path: tuple[str, ...]) -> Iterator[JsonValue]:
         return
     found: list[JsonValue] = [result]
     for name in path:
-        found = [inner for value in found for inner in _held(value, name)]
+        found = [inner for value in found for inner in _named(value, name, in_each=False)]
     yield from found
-
-
-def _held(value: JsonValue, name: str) -> Iterator[JsonValue]:
-    """What stands under a name: in a list, of every element that has it."""
-    if isinstance(value, Mapping):
-        yield from [value[name]] if name in value else []
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        if name.isdecimal():
-            yield from value[int(name) : int(name) + 1]
-        else:
-            yield from (inner for part in value for inner in _held(part, name))
 
 
 def _inner(value: JsonValue) -> Iterator[JsonValue]:
