@@ -715,20 +715,21 @@ class StateDemand:
         return at(step, trace.calls[step - 1].name)
 
 
-_KNOWN: Final[tuple[type[Demand], ...]] = (
-    Requires,
-    Forbids,
-    AtMost,
-    Before,
-    InOrder,
-    AfterApproval,
-    AsksApproval,
-    ArgumentDemand,
-    AsExpected,
-    StateDemand,
-)
-
-DEMANDS: Final[dict[str, type[Demand]]] = {demand.kind: demand for demand in _KNOWN}
+DEMANDS: Final[dict[str, type[Demand]]] = {
+    demand.kind: demand
+    for demand in (
+        Requires,
+        Forbids,
+        AtMost,
+        Before,
+        InOrder,
+        AfterApproval,
+        AsksApproval,
+        ArgumentDemand,
+        AsExpected,
+        StateDemand,
+    )
+}
 """Every demand by its kind; what reads it from a contract stands in `_loading.contract`."""
 
 

@@ -258,44 +258,31 @@ def read_expected_calls(
     ids, names = frozenset(tasks), frozenset(tools)
     expected: dict[str, tuple[ExpectedCall, ...]] = {}
     for number, data in read_json_lines(path):
-        place = _Line(path, number)
-        task, calls = place.read(data)
+        try:
+            task, calls = _expected_of(data)
+        except ValueError as fault:
+            raise LoadingError(path, str(fault), row=number, hint=f"write {LINE}") from fault
         if task not in ids:
-            place.refuse(f"the domain has no task {task!r}", _meant(task, ids))
+            problem = f"the domain has no task {task!r}"
+            raise LoadingError(path, problem, row=number, hint=_meant(task, ids))
         if task in expected:
-            place.refuse(f"task {task!r} stands on a line before", "give each task one line")
-        expected[task] = tuple(place.calls(calls, names))
+            problem = f"task {task!r} stands on a line before"
+            raise LoadingError(path, problem, row=number, hint="give each task one line")
+        for step, call in enumerate(calls, start=1):
+            if call.name not in names:
+                problem = f"call {step}: no tool is called {call.name!r}"
+                raise LoadingError(path, problem, row=number, hint=_meant(call.name, names))
+        expected[task] = calls
     return expected
 
 
-class _Line:
-    """One line of the file, and the errors that name it."""
-
-    def __init__(self, path: Path, number: int) -> None:
-        self._path = path
-        self._number = number
-
-    def refuse(self, problem: str, hint: str = "") -> NoReturn:
-        raise LoadingError(self._path, problem, row=self._number, hint=hint)
-
-    def read(self, data: JsonValue) -> tuple[str, Sequence[JsonValue]]:
-        if isinstance(data, Mapping) and set(data) == {"task", "calls"}:
-            task, calls = data["task"], data["calls"]
-            if isinstance(task, str) and isinstance(calls, list):
-                return task, calls
-        return self.refuse("not an object with a text 'task' and a list 'calls'", f"write {LINE}")
-
-    def calls(self, calls: Sequence[JsonValue], tools: Collection[str]) -> Iterator[ExpectedCall]:
-        try:
-            read = read_groups(calls, ExpectedCall)
-        except ValueError as fault:
-            self.refuse(str(fault), f"write {LINE}")
-        for step, call in enumerate(read, start=1):
-            if call.name not in tools:
-                self.refuse(
-                    f"call {step}: no tool is called {call.name!r}", _meant(call.name, tools)
-                )
-            yield call
+def _expected_of(data: JsonValue) -> tuple[str, tuple[ExpectedCall, ...]]:
+    match data:
+        case {"task": str() as task, "calls": list() as calls, **others} if not others:
+            return task, read_groups(calls, ExpectedCall)
+        case _:
+            msg = "not an object with a text 'task' and a list 'calls'"
+            raise ValueError(msg)
 
 
 def _meant(name: str, names: Collection[str]) -> str:

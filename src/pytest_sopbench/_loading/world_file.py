@@ -109,7 +109,7 @@ class DomainWorld:
                     if one in seen:
                         _wrong(f"row {number}: {key} {one!r} stands twice")
                     seen.add(one)
-            except WrongRowsError as fault:
+            except ValueError as fault:
                 _wrong(f"table {table!r}, {fault}")
             found = cast("Row", row)
             unknown = next((name for name in found if name not in columns), None)
@@ -247,12 +247,9 @@ def _key_of(key: str, row: JsonValue, number: int) -> Key:
         _wrong(f"row {number}: {fault}")
 
 
-class WrongRowsError(ValueError):
-    """What is wrong with a table, or with rows; whoever catches it knows the place."""
-
-
 def _wrong(problem: str) -> NoReturn:
-    raise WrongRowsError(problem) from None
+    """Say what is wrong with a table, or with rows; whoever catches it knows the place."""
+    raise ValueError(problem) from None
 
 
 def _expected_states(

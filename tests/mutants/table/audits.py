@@ -215,8 +215,8 @@ MUTANTS = (
     ),
     Mutant(
         "loading/expected-calls-of-no-tool",
-        "_Line.calls",
-        "            if call.name not in tools:\n",
+        "read_expected_calls",
+        "            if call.name not in names:\n",
         "            if not call.name:\n",
         ("loading/test_procedure.py",),
         "Calls of a tool that does not exist are expected of every agent.",
