@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Usage
 from pytest_sopbench._core.model.usage import read_usage, usage_to_json
@@ -203,18 +203,14 @@ def read_judge_report(told: JsonValue, doubtful: Doubtful) -> JudgeReport | None
 def _fields(told: JsonValue) -> Iterable[JudgedField]:
     for one in told if isinstance(told, list) else ():
         if isinstance(one, Mapping) and one.get("domain") and one.get("field"):
-            yield _field(one)
-
-
-def _field(told: Mapping[str, Any]) -> JudgedField:
-    return JudgedField(
-        domain=str(told["domain"]),
-        field=str(told["field"]),
-        labels=_count(told.get("labels")),
-        agreement=_number(told.get("agreement")),
-        kappa=_number(told.get("kappa")),
-        doubt=str(told.get("doubt") or ""),
-    )
+            yield JudgedField(
+                domain=str(one["domain"]),
+                field=str(one["field"]),
+                labels=_count(one.get("labels")),
+                agreement=_number(one.get("agreement")),
+                kappa=_number(one.get("kappa")),
+                doubt=str(one.get("doubt") or ""),
+            )
 
 
 def _count(value: object) -> int:
