@@ -86,13 +86,11 @@ class Pairs:
     `outcomes` are those of all other runs of the current session, compared or not.
     """
 
-    pairs: tuple[Pair, ...] = ()
-    aside: Mapping[TaskKey, NotCompared] = field(default_factory=dict[TaskKey, NotCompared])
-    left_out: tuple[TaskKey, ...] = ()
-    may_fail: tuple[TaskKey, ...] = ()
-    outcomes: Mapping[TaskKey, tuple[Outcome, ...]] = field(
-        default_factory=dict[TaskKey, tuple[Outcome, ...]]
-    )
+    pairs: tuple[Pair, ...]
+    aside: Mapping[TaskKey, NotCompared]
+    left_out: tuple[TaskKey, ...]
+    may_fail: tuple[TaskKey, ...]
+    outcomes: Mapping[TaskKey, tuple[Outcome, ...]]
 
     @property
     def tasks(self) -> int:
@@ -472,12 +470,12 @@ class FieldChange:
     """
 
     field: str
-    before: int = 0
-    of_before: int = 0
-    now: int = 0
-    of_now: int = 0
-    lost: int = 0
-    gained: int = 0
+    before: int
+    of_before: int
+    now: int
+    of_now: int
+    lost: int
+    gained: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
