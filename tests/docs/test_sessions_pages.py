@@ -15,7 +15,7 @@ from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.quarantine_file import KEYS, check_tasks, read_tasks_file
 from pytest_sopbench._sessions.header import header_from_json
 from pytest_sopbench._sessions.lines import bare
-from pytest_sopbench._sessions.saved import BEHIND, columns_before
+from pytest_sopbench._sessions.saved import frame_of
 from pytest_sopbench._sessions.writer import sealed_session
 from pytest_sopbench._settings.project_file import FILES
 from pytest_sopbench.cli import main
@@ -138,7 +138,7 @@ def test_every_command_and_option_is_described(command: click.Command) -> None:
 
 
 def test_every_column_of_a_table_is_described() -> None:
-    assert [] == [name for name in (*columns_before(), *BEHIND) if f"`{name}`" not in REFERENCE]
+    assert [] == [name for name in frame_of([]).columns if f"`{name}`" not in REFERENCE]
 
 
 def test_every_file_of_configuration_is_named_in_its_order() -> None:

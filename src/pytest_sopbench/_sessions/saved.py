@@ -350,7 +350,7 @@ def frame_of(records: Iterable[RunRecord]) -> Any:
         raise SessionFileError(msg, hint=install_hint("pandas", extra="pandas")) from None
     metrics = run_columns()
     rows = [_row(one, metrics) for one in records]
-    before = (*RUN, *run_columns(), "reason", "fields")
+    before = (*RUN, *metrics, "reason", "fields")
     answers = sorted({name for row in rows for name in row} - {*before, *BEHIND})
     return pandas.DataFrame(rows, columns=[*before, *answers, *BEHIND])
 
