@@ -211,13 +211,13 @@ def test_all_agents_with_one_connection_share_one_client(stub: Any, model: str) 
     with ThreadPoolExecutor(16) as pool:
         clients = [*pool.map(lambda _: client_of(model), range(64))]
 
-    sdks = {id(one._client) if "bedrock" in model else id(one._sdk.client) for one in clients}
+    sdks = {id(one._client) if "bedrock" in model else id(one.client) for one in clients}
     assert 1 == len(sdks)
 
 
 def test_the_pool_holds_a_connection_for_each_run_in_flight(stub: Any) -> None:
     bedrock = client_of("bedrock/m", connections=77)._client
-    openai = client_of("openai/m", connections=177)._sdk.client
+    openai = client_of("openai/m", connections=177).client
 
     assert 77 == bedrock.meta.config.max_pool_connections
     assert 177 == openai._client._transport._pool._max_keepalive_connections
