@@ -124,7 +124,13 @@ OF_A_TEXT = (
     "{0}\n\nThat is only an example.", "{0}\n\nActually, nobody can tell.",
     "{0}\n\nEdit: the check couldn't be made after all.", "{0}\n\nor\n\n{1}", "{0}\nor\n{1}",
     "{0}\n\n{1}", "{0}\n{1}", "{0}\n\nOption B\n\n{1}", "{0}\n\nThese are only placeholders.",
-    "{0}\n\nHold on, that was another case.", "~~{0}~~",
+    "{0}\n\nHold on, that was another case.", "~~{0}~~", "A first guess:\n\n{0}",
+    "Work in progress:\n\n{0}", "For illustration:\n\n{0}", "Dummy values:\n\n{0}",
+    "Imagine:\n\n{0}", "A common mistake:\n\n{0}", "The output should look like this:\n\n{0}",
+    "{0}\n\nThis is a draft.", "{0}\n\nDraft.", "{0}\n\n(draft)", "{0}\n\nTo be confirmed.",
+    "{0}\n\nThat was a guess.", "{0}\n\nI made these values up.", "{0}\n\nIs that right?",
+    "{0}\n\nThe real answer follows.", "{0}\n\nSorry, wrong task.",
+    "{1}\n\nBut per legal, who may overrule me:\n\n{0}",
 )  # fmt: skip
 
 # Of a form of one line.

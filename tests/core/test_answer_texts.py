@@ -72,7 +72,7 @@ FOUND: tuple[Row, ...] = (
      '<final_output>Here: {"berth": "North Quay"}.</final_output>', ONE, OUTPUT, NORTH),
     ("final-output-last-one-wins", ('<final_output>{"berth": "South Quay"}</final_output> no, '
      '<final_output>{"berth": "North Quay"}</final_output>'), ONE, OUTPUT, NORTH),
-    ("final-output-before-tags", ("<berth>South Quay</berth>"
+    ("final-output-before-tags", ("<berth>South Quay</berth> no, "
      '<final_output>{"berth": "North Quay"}</final_output>'), ONE, OUTPUT, NORTH),
     ("final-output-nested-object",
      '<final_output>{"result": {"berth": "North Quay"}}</final_output>', ONE, OUTPUT, NORTH),

@@ -16,9 +16,10 @@ from pytest_sopbench._core.fields.values import (
 )
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import FieldType, OutputField
-from pytest_sopbench._core.values.json import to_json_value
+from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._core.values.text import fold, is_empty
 
+from .numbers import is_other_measure, measures_of
 from .text import BLANK
 from .values import (
     GENERIC,
@@ -27,32 +28,60 @@ from .values import (
     Reading,
     bare_value,
     is_placeholder,
+    leads_in_no_answer,
     plain_value,
     settled,
     without_end,
 )
 
 RETRACTIONS: Final = (
-    "above is invalid", "above is wrong", "above was wrong", "actually", "answer is invalid",
-    "answer is wrong", "apologies", "apologize", "as void", "cancel that", "correction",
-    "could not complete", "disregard", "do not rely on this", "do not use the above",
-    "do not use these", "do not use this", "does not hold", "doesn't hold", "don't rely on this",
-    "don't use the above", "don't use these", "don't use this", "forget that", "forget this",
-    "have to revise", "have to take this back", "hmm", "hold on", "I made an error", "I overlooked",
-    "I was wrong", "I will go on", "I will replace this", "I'll go on", "I'll replace this",
-    "ignore", "in fact", "incorrect", "is not right", "is only preliminary", "is preliminary",
-    "is provisional", "is void", "isn't right", "looking again", "mistake", "mistaken",
-    "must not be used", "must revise", "never mind", "nevermind", "no longer",
-    "not complete the task", "not final", "on second look", "on second thought",
-    "only a placeholder", "only placeholders", "oops", "prompt injection", "reconsider", "retract",
-    "retracting", "scratch that", "strike that", "superseded", "take it back", "take that back",
-    "take this back", "that is wrong", "that was wrong", "this is wrong", "this was wrong",
-    "to show the format", "unable to complete", "wait", "withdraw", "withdrawn", "wrong case",
+    "actually", "apologies", "apologize", "as void", "cancel that", "correction", "disregard",
+    "do not rely", "do not submit", "do not use the above", "do not use these", "do not use this",
+    "does not hold", "doesn't hold", "don't rely", "don't use the above", "don't use these",
+    "don't use this", "forget that", "forget this", "have to revise", "hmm",
+    "hold on", "I guessed", "I made an error", "I overlooked", "I was wrong", "I will go on",
+    "I will replace this", "I'll go on", "I'll replace this", "ignore", "in fact", "incorrect",
+    "is that right", "looking again", "made this up", "made these values up", "mistake",
+    "mistaken", "must revise", "never mind", "nevermind", "no longer", "not complete the task",
+    "not final", "on second look", "on second thought", "oops", "prompt injection", "reconsider",
+    "retract", "retracting", "scratch that", "sorry", "strike that", "superseded", "take it back",
+    "take that back", "take this back", "to show the format", "unable to complete", "wait",
+    "withdraw", "withdrawn", "wrong case", "wrong task",
 )  # fmt: skip
 """Words after an answer that take it back."""
 
+DRAFTS: Final = (
+    "draft", "dummy", "example", "guess", "hypothetical", "interim", "not final", "not valid",
+    "placeholder", "preliminary", "provisional", "retracted", "sample", "superseded", "template",
+    "tentative", "void", "withdrawn",
+)  # fmt: skip
+"""Words beside an answer in its object or its lines that make it none."""
+
+_DRAFT: Final = re.compile(rf"(?:{'|'.join(DRAFTS)})\b", re.IGNORECASE)
+
+HEDGES: Final = (
+    *DRAFTS,
+    "another case", "another task", "be confirmed", "be determined", "cannot be", "cannot decide",
+    "cannot determine", "cannot tell", "contradict", "contradicts", "correct?",
+    "could not complete", "could not decide", "did not run", "follows", "illustration", "invalid",
+    "invented", "isn't correct", "isn't right", "last week's", "made up", "may change",
+    "might change", "must not be used", "not be used", "not correct", "not right", "opposite",
+    "placeholders", "previous case", "shows the format", "still open", "subject to change", "tbc",
+    "tbd", "unknown", "will change", "will follow", "wrong",
+)  # fmt: skip
+"""Words that take an answer back alone or in a sentence about it: *draft*, *this is a draft*."""
+
+_HEDGED: Final = "|".join(map(re.escape, HEDGES))
 _TAKEN_BACK: Final = re.compile(
-    rf"\b(?:{'|'.join(RETRACTIONS)})\b".replace("'", "['\u2019]"), re.IGNORECASE
+    (
+        rf"\b(?:{'|'.join(RETRACTIONS)})\b|"
+        # A sentence about the answer, or one of nothing else.
+        r"(?:^|[.!?:;(\n\u2014])[ \t*_>#-]{0,9}(?:(?:this|that|these|those|it|I|subject|"
+        r"(?:the )?(?:above|(?:real |final |right )?answers?|values?|results?|outputs?))"
+        rf"\b[^.!?\n]{{0,40}}?\b(?:{_HEDGED})(?!\w)|"
+        rf"(?:to |is |only (?:an? )?)?(?:{_HEDGED})(?=[ \t*_]*(?:$|[.!,;:)\n])))"
+    ).replace("'", "['\u2019]"),
+    re.IGNORECASE,
 )
 _DENIED: Final = re.compile(
     r"\b(?:not|no|never|neither|nor|cannot|\w+n['\u2019]t|unless|if|provided|assuming|depend\w*|"
@@ -83,9 +112,24 @@ _NUMBERS: Final = (FieldType.NUMBER, FieldType.INTEGER)
 _NUMBER: Final = r"[\u20ac$\u00a3]?([+-]?\d+(?:[.,]\d+)*)(?!\w)"
 _LEADING: Final = re.compile(rf"[\s\"'`*_]*(?:(true|false)\b|{_NUMBER})", re.IGNORECASE)
 _VALUE_END: Final = re.compile(r"[|;<>{}\n]|,(?!\d)")
+_UNDECIDED: Final = re.compile(
+    r"[\s*_]*(?:not|neither|never|still open|undetermined|undecided|unknown|unclear|to be)\b",
+    re.IGNORECASE,
+)
+_OPENING: Final = re.compile(r"[ \t]*(?:$|[|#<`]|[*_]+$)")
+"""A line that only opens what stands below it: a fence, a tag, a heading, the head of a table."""
+
+_ALONE: Final = re.compile(
+    r"(?:or|so|hence|therefore|thus|(?:please )?use|make (?:that|it)|replace it by|possibly|final|"
+    r"results?|conclusion|verdict|outcome|update|edit|p\.?s)\b[^\w+-]*",
+    re.IGNORECASE,
+)
+_IN_PLACE: Final = re.compile(r" in place of (?:that|it)$", re.IGNORECASE)
+_AROUND: Final = " \t.,;:!*_`()\u2192\u2013\u2014\"'"
 _LINE_END: Final = re.compile(r"[|<>{}\n]")
 _GOES_ON: Final = re.compile(r"[ \t]*[^\W\d_]")
 
+_FEW: Final = 2
 _NEAR: Final = 200
 _SENTENCE_END: Final = re.compile(r"[.!?;\n]")
 _SUPPOSED: Final = re.compile(
@@ -107,6 +151,14 @@ _LIMITED: Final = re.compile(
 )
 
 
+_CORRECTS: Final = re.compile(
+    r"\b(?:correct\w*|revis\w*|updat\w*|re-?check\w*|instead|mistake\w*|wrong|sorry|slip|wait|"
+    r"actually|again|looking (?:closer|back|twice)|be changed|should have|rather|hmm)\b|"
+    r"\bno(?=\s*[:,.!;\u2014])",
+    re.IGNORECASE,
+)
+
+
 class Afterwards:
     """Knows the fields of a task, and says what in the rest of a text speaks against an answer."""
 
@@ -116,6 +168,41 @@ class Afterwards:
         self._fields = {one.name: one for one in required}
         self._single = required[0] if len(required) == 1 else None
 
+    def before(self, one: Candidate, text: str, *, is_marked: bool) -> str:
+        """Return what the text before an answer concludes in its place, or nothing."""
+        corrected = max((it.start() for it in corrections(text)), default=-1)
+        for words, field, match in self._named(text) if is_marked else ():
+            is_mark = text[match.start() - 1 : match.start()] in [*"\"'</{"]
+            if is_mark or not _is_value(field, words):
+                continue
+            end = match.start("words") + len(words)
+            lead = text[: match.start()].rpartition("\n")[2]
+            is_told = end > corrected and not leads_in_no_answer(lead)
+            if is_told and self._says_otherwise(field, words, one):
+                return f"before the answer stands {quoted(words)} for {field.name}"
+        lines = text[max(corrected, 0) :].split("\n")
+        while lines and _OPENING.match(lines[-1]):
+            lines.pop()
+        last = "\n".join(lines).rpartition("\n\n")[2]
+        words = self._other_alone(last.rpartition("\n")[2], one)
+        words = words or self._other_outcome(last, self._chosen(one))
+        is_past = words.lower().startswith(("was ", "were "))
+        return f"before the answer stands {quoted(words)}" if words and not is_past else ""
+
+    def _chosen(self, one: Candidate) -> frozenset[str]:
+        """Return the labels of an answer, and the names of what it says is true."""
+        labels = [
+            meant(it, value)
+            for it in self._required
+            if isinstance(value := one.values[it.name], str)
+        ]
+        true = [
+            fold(it.name)
+            for it in self._required
+            if it.type is FieldType.BOOLEAN and read_boolean(one.values[it.name])
+        ]
+        return frozenset((*labels, *true))
+
     def against(self, one: Candidate, rest: str, prose: str | None) -> str:
         """Return what stands after an answer and speaks against it, or nothing.
 
@@ -123,19 +210,16 @@ class Afterwards:
         """
         if not rest.strip(" \t\n*_`.|$\\])}\u2705"):
             return ""
-        for words, field in self._named(rest):
+        for words, field, _ in self._named(rest):
             if self._says_otherwise(field, words, one):
                 return f"after the answer stands {quoted(words)} for {field.name}"
-        chosen = frozenset(
-            meant(it, value)
-            for it in self._required
-            if isinstance(value := one.values[it.name], str)
-        )
+        chosen = self._chosen(one)
         words = (
             self.other_label(rest, chosen)
+            or self._other_alone(rest, one)
             or self._other_outcome(rest, chosen)
             or self._other_amount(rest, one)
-            or _found(_TAKEN_BACK, rest)
+            or _taken_back(rest, chosen)
         )
         if not words and prose is not None:
             prose = self._without_references(prose)
@@ -156,7 +240,7 @@ class Afterwards:
         }
         return _REFERENCE.sub(lambda it: it[0] if it[1].lower() in names else " ", prose)
 
-    def _named(self, rest: str) -> Iterator[tuple[str, OutputField]]:
+    def _named(self, rest: str) -> Iterator[tuple[str, OutputField, re.Match[str]]]:
         """Yield what is said of each field by its name: `name: words`, a tag, a key, a cell."""
         for match in _naming(self._names.all, single=self._single is not None).finditer(rest):
             known = self._names.field_of(match["name"])
@@ -170,12 +254,13 @@ class Afterwards:
                 plain = _LEADING.match(words)
                 if plain and field.type in (FieldType.BOOLEAN, *_NUMBERS):
                     words = plain[1] or plain[2]
-                is_value = plain_value(field, words)[1] is Reading.EXACT
-                if not is_value or field.type is FieldType.TEXT:
+                is_value = _is_value(field, words)
+                is_open = match["open"] or _UNDECIDED.match(words)
+                if not is_open and (not is_value or field.type is FieldType.TEXT):
                     continue
             bare = bare_value(words.strip("\"'`*_ \t|()[]"))
             if bare and not is_placeholder(field, bare) and not self._names.field_of(bare):
-                yield bare, field
+                yield bare, field, match
 
     def _says_otherwise(self, field: OutputField, words: str, one: Candidate) -> bool:
         value = to_json_value(one.values[field.name])
@@ -198,28 +283,64 @@ class Afterwards:
                 return words
         return ""
 
+    def _other_alone(self, text: str, one: Candidate) -> str:
+        """Return a line that is another value of the one field, and nothing more."""
+        field = self._single
+        if field is None or field.type is FieldType.TEXT:
+            return ""
+        for line in text.split("\n"):
+            words = _ALONE.sub("", line[:_NEAR].strip(_AROUND), count=1)
+            words = _IN_PLACE.sub("", words)
+            if _is_value(field, words) and self._says_otherwise(field, words, one):
+                return words
+        return ""
+
     def _other_outcome(self, rest: str, chosen: frozenset[str]) -> str:
         """Return where something is, or was, what another label asks for: `is rejected`."""
         labels = tuple(one for it in self._required for one in it.values if one.isalpha())
-        pattern, forms = _outcomes(labels)
+        flags = tuple(
+            it.name for it in self._required if it.type is FieldType.BOOLEAN and it.name.isalpha()
+        )
+        pattern, forms = _outcomes(labels, flags)
         for match in pattern.finditer(rest) if forms else ():
             before, after = _sentence(rest, *match.span())
-            is_other = forms[match[1].lower()] not in chosen
+            is_other = (forms[match["form"].lower()] in chosen) == (match["no"] is not None)
             if is_other and not _SUPPOSED.search(before) and not _ONLY_IF.search(after):
                 return match[0]
         return ""
 
     def _other_amount(self, rest: str, one: Candidate) -> str:
-        """Return where the last word of a field's name has another number: `as level 2`."""
+        """Return where a number field has another number, or its number another unit."""
         for field in self._required:
-            if field.type not in _NUMBERS:
+            if field.type not in (*_NUMBERS, FieldType.DATE):
                 continue
-            for match in _amounts(field.name).finditer(rest):
-                before, _ = _sentence(rest, *match.span())
+            amounts = _DAY if field.type is FieldType.DATE else _AMOUNT
+            stated, of_field = measures_of(field.name), _about(field.name)
+            for match in amounts.finditer(self._without_references(rest)):
+                number = match["number"]
+                signs = {it.lower() for it in match.group("sign", "unit") if it}
+                before, after = _sentence(rest, *match.span())
+                is_own = not self._says_otherwise(field, number, one)
+                is_denied = _NOT.search(before) or any(
+                    is_other_measure(field.name, it) for it in signs
+                )
+                if is_own and is_denied:
+                    return match[0]
+                said = f"{before} {after}"
+                is_year = stated.isdisjoint(signs) and _YEAR.fullmatch(number)
+                if is_own or is_year or (stated.isdisjoint(signs) and not of_field.search(before)):
+                    continue
                 is_told = not _SUPPOSED.search(before) and not _LIMITED.search(before)
-                if is_told and self._says_otherwise(field, match[1], one):
+                others = (it["number"] for it in amounts.finditer(said))
+                if is_told and all(self._says_otherwise(field, it, one) for it in others):
                     return match[0]
         return ""
+
+
+def _is_value(field: OutputField, words: str) -> bool:
+    """Whether words are just a value of a field, or a list of short items."""
+    few = "," in words and all(len(it.split()) <= _FEW for it in words.split(","))
+    return plain_value(field, words)[1] is Reading.EXACT or (few and field.type is FieldType.LIST)
 
 
 def _if_no_courtesy(polite: re.Match[str]) -> str:
@@ -236,9 +357,18 @@ def quoted(words: str) -> str:
     return repr(line if len(line) <= _QUOTE else f"{line[: _QUOTE - 3]}...")
 
 
-def takes_back(text: str) -> bool:
-    """Whether a word in a text takes back what was said before."""
-    return _TAKEN_BACK.search(text) is not None
+def corrections(between: str) -> Iterator[re.Match[str]]:
+    """Yield the words between two answers that say that the later one corrects the earlier."""
+    yield from _CORRECTS.finditer(between)
+    yield from _TAKEN_BACK.finditer(between)
+
+
+def is_draft(name: str, value: JsonValue) -> bool:
+    """Whether a name and a value beside an answer say that it is none: `status: draft`."""
+    words = fold(name).removeprefix("is ")
+    if isinstance(value, bool):
+        return _DRAFT.fullmatch(words if value else f"not {words}") is not None
+    return isinstance(value, str) and _DRAFT.match(value.strip()) is not None
 
 
 def meant(field: OutputField, words: str) -> str:
@@ -249,6 +379,15 @@ def meant(field: OutputField, words: str) -> str:
 def _found(pattern: re.Pattern[str], text: str) -> str:
     match = pattern.search(text)
     return text[max(match.start() - 20, 0) : match.end() + 30] if match else ""
+
+
+def _taken_back(rest: str, chosen: frozenset[str]) -> str:
+    """Return words that take an answer back; those of its labels do not: `draft`, `invalid`."""
+    for match in _TAKEN_BACK.finditer(rest):
+        said = fold(match[0])
+        if not any(label in said for label in chosen if label):
+            return rest[max(match.start() - 20, 0) : match.end() + 30]
+    return ""
 
 
 def _sentence(text: str, start: int, end: int) -> tuple[str, str]:
@@ -264,7 +403,8 @@ def _naming(names: tuple[str, ...], *, single: bool) -> re.Pattern[str]:
         rf"(?<!\w)(?P<name>{'|'.join(map(name_pattern, several))})(?!\w)"
         r"[\"'`*_ \t]*(?::|\uff1a|=>?(?!=)|->|\u2192|\||>|(?P<verb>==|"
         r"(?<=[ \t])(?P<dash>[-\u2013\u2014])(?=[ \t])|"
-        r"\b(?:is|(?:(?:is|was|has been) )?set to|should be|must be|remains)\b))"
+        r"\b(?:is|(?:(?:is|was|has been) )?set to|should be|must be|has to be|remains|"
+        r"(?P<open>(?:can(?:not|['\u2019]t)|could not) be))\b))"
         r"(?P<words>[^\n]{0,400})",
         re.IGNORECASE,
     )
@@ -281,13 +421,20 @@ def _label_pattern(
 
 
 @lru_cache(maxsize=64)
-def _outcomes(labels: tuple[str, ...]) -> tuple[re.Pattern[str], Mapping[str, str]]:
+def _outcomes(
+    labels: tuple[str, ...], flags: tuple[str, ...]
+) -> tuple[re.Pattern[str], Mapping[str, str]]:
     verbs = [one.lower() for one in labels if one.lower() not in _WORK]
     forms = {form: fold(verb) for verb in verbs for form in _participles(verb)}
+    forms.update({one.lower(): fold(one) for one in flags})
+    told = [it for it in verbs if read_boolean(it) is None and len(it) >= _FEW + 1]
+    forms.update({form: fold(it) for it in told for form in (it, f"{it}s", f"{it}es")})
     pattern = re.compile(
-        r"\b(?:is|are|was|were|be|been|being|hereby|set to|I(?:['\u2019]ve| have)?)\s+"
-        r"(?:(?:to be|being|hereby|therefore|thus|now|also|clearly)\s+){0,2}"
-        rf"({'|'.join(map(re.escape, forms))})\b",
+        r"\b(?:(?P<no>(?:not|never|cannot|\w+n['\u2019]t)\s+(?:(?:to )?be(?:en)?\s+)?|in|un|non-?)|"
+        r"(?:(?:is|are|was|were|be|been|being|hereby|set to|(?:I|we)(?:['\u2019]ve| have)?"
+        r"(?: (?:have to|must|will))?|(?:must|has to|have to)(?: be)?|(?:the|this) \w+)\s+"
+        r"(?:(?:to be|being|hereby|therefore|thus|now|also|clearly)\s+){0,2}))"
+        rf"(?P<form>{'|'.join(map(re.escape, sorted(forms, key=len, reverse=True)))})\b",
         re.IGNORECASE,
     )
     return pattern, forms
@@ -299,11 +446,30 @@ def _participles(verb: str) -> tuple[str, ...]:
     return (f"{verb[:-1]}ied",) if verb.endswith("y") else (f"{verb}ed", f"{verb}{verb[-1]}ed")
 
 
+_DAY: Final = re.compile(
+    r"(?P<sign>(?!))?(?P<number>\b\d{4}-\d\d-\d\d|\b\d{1,2} [A-Z][a-z]{2,8},? \d{4}|"
+    r"\b[A-Z][a-z]{2,8} \d{1,2},? \d{4})\b(?P<unit>(?!))?"
+)
+_NOT: Final = re.compile(r"\bnot\W*$", re.IGNORECASE)
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_AMOUNT: Final = re.compile(
+    r"(?<![\w.,-])(?P<sign>[$\u20ac\u00a3]|(?:EUR|USD|GBP|CHF)\b)? ?"
+    r"(?P<number>[+-]?\d+(?:[.,]\d+)*)"
+    r"(?![\w.,-]*-\d) ?(?P<unit>%|[a-z]+)?",
+    re.IGNORECASE,
+)
+
+
 @lru_cache(maxsize=64)
-def _amounts(name: str) -> re.Pattern[str]:
-    last = re.escape(fold(name).split()[-1])
+def _about(name: str) -> re.Pattern[str]:
+    """Return a pattern for the words of a name that say what it is about, and no unit of it."""
+    told = [it for it in fold(name).split() if it not in measures_of(name)]
+    words = [it for it in told if it not in _VAGUE] or told
     return re.compile(
-        rf"\b(?:{name_pattern(name)}|(?:as|an?|the|at|to)\s+{last})\s+"
-        rf"(?:(?:is|was|of|at|to|as)\s+)?{_NUMBER}",
-        re.IGNORECASE,
+        rf"\b(?:{'|'.join(map(re.escape, words))})" if words else "(?!)", re.IGNORECASE
     )
+
+
+_VAGUE: Final = frozenset(
+    ("days", "total", "max", "min", "number", "amount", "date", "day", "of", "count", "rate", "per")
+)

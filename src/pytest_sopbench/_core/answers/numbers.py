@@ -124,3 +124,20 @@ def _stated(name: str) -> frozenset[str]:
             return names | spellings
     is_counted = _COUNTED.fullmatch(last) and last not in _MEASURES | money
     return frozenset((last, last[:-1])) if is_counted else frozenset()
+
+
+def is_other_measure(name: str, words: str) -> bool:
+    """Whether words are a unit or a currency, and not the one that a name states."""
+    unit = words.strip().lower()
+    return unit in _KNOWN and bool(stated := measures_of(name)) and unit not in stated
+
+
+@lru_cache(maxsize=256)
+def measures_of(name: str) -> frozenset[str]:
+    """Return the spellings of the unit or the currency that a name states."""
+    words = fold(name).split()
+    money = {one for group in _CURRENCIES if not set(group).isdisjoint(words) for one in group}
+    return _stated(name) | money
+
+
+_KNOWN: Final = _MEASURES.union(*_CURRENCIES, ("min",))

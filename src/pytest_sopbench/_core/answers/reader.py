@@ -18,9 +18,10 @@ from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._core.values.patterns import Dialect
 from pytest_sopbench._core.values.text import fold, is_empty
 
-from .after import Afterwards, meant, quoted, takes_back
+from .after import Afterwards, corrections, is_draft, meant, quoted
 from .echoes import SHORTEST, Echoes
 from .lines import find_runs
+from .numbers import measures_of
 from .text import BLANK, CONTAINERS, HOLDERS, Element, plain_html, see
 from .values import (
     GENERIC,
@@ -57,17 +58,17 @@ _KEYED: Final = re.compile(r"""["']([^"'\n]{1,60})["']\s*:\s*\[?\s*$""")
 _GOES_ON: Final = re.compile(r"(?:[*`)]|</[^<>\n]{1,80}>)*(?:\n```[ \t]*\n)?[ \t]*([^\W\d_])")
 _BEFORE_MARK: Final = re.compile(r"(?:[\s`*(\[$\\]|<[^<>\n]{1,80}>|```\w{0,12})+$")
 _INSTEAD: Final = re.compile(
-    r"\b(?:or|otherwise|not|never|if|than|would|would be|could be|instead of|versus|vs)$",
+    r"\b(?:n?or|neither|otherwise|not|never|if|than|would|would be|could be|instead of|versus|vs)$",
     re.IGNORECASE,
 )
-_CALLED: Final = re.compile(r"([A-Za-z_]\w*)\(\s*$|==\s*$")
+_CALLED: Final = re.compile(r"([A-Za-z_]\w*)\(\s*$|[^\s=] *==[ \t]*$")
 """What is handed to a function is its argument, unless the function gives the answer."""
 
 _ANSWERING: Final = frozenset(
     ("answer", "final answer", "submit", "finish", "respond", "return", "print", "dict", "output",
      "submit answer", "json dumps", "dumps", "complete", "done")
 )  # fmt: skip
-_ASKED: Final = re.compile(r"[`*)\"']{0,4}\?")
+_ASKED: Final = re.compile(r"[`*)\"']{0,4}(?:\?|,? but\b|,? or\b)", re.IGNORECASE)
 _CHILD: Final = re.compile(r"<(item|li|value|entry|element)>([^<>]*)</\1>")
 """One item of a list that is written in tags: `<item>moisture</item>`."""
 
@@ -87,13 +88,6 @@ _KINDS: Final[Mapping[str, str]] = {
     AnswerForm.FIELD_TAGS: "element", AnswerForm.JSON: "object", AnswerForm.PYTHON: "object",
     AnswerForm.BOXED: "boxed",
 }  # fmt: skip
-_CORRECTS: Final = re.compile(
-    r"\b(?:correct\w*|revis\w*|updat\w*|re-?check\w*|check\w*|instead|final\w*|mistake\w*|wrong|"
-    r"sorry|slip|wait|actually|however|but|again|looking (?:again|closer|back|twice)|"
-    r"therefore|hence|thus|so|"
-    r"overrid\w*|chang\w*|should have|rather|hmm)\b|\bno(?=\s*[:,.!;\u2014])",
-    re.IGNORECASE,
-)
 
 
 class Reader:
@@ -132,13 +126,13 @@ class Reader:
                 is_alike = is_whole and _KINDS.get(one.form) == _KINDS.get(last.form)
                 against = self._contradicted(one, last, self.required) if is_alike else ""
                 return Found(None if against else last, last, against)
-            unread = one.unread or next(iter(self._open(one)), "")
+            unread = one.unread or next(iter(self._open(one)), "") or self._beside(one)
             if unread:
                 return Found(None, short, f"the last mark says {quoted(unread)}")
             if self.missing(one):
                 short = min((one, short), key=lambda it: len(self.missing(it)) if it else 99)
                 continue
-            against = self._against(one, is_marked=True) or self._lines_before(one)
+            against = self._against(one, is_marked=True) or self._before(one, is_marked=True)
             if against:
                 return Found(None, one, against)
             last = one
@@ -147,7 +141,11 @@ class Reader:
         one, earlier = self._unmarked()
         if one is None:
             return Found(None, short)
-        against = self._against(one, is_marked=False) or self._run_before(earlier, one)
+        against = (
+            self._against(one, is_marked=False)
+            or self._before(one, is_marked=False)
+            or self._run_before(earlier, one)
+        )
         return Found(None if against else one, one, against)
 
     def missing(self, one: Candidate) -> tuple[str, ...]:
@@ -161,6 +159,22 @@ class Reader:
             bool(one.beside) and self._echoes.quotes(one.beside)
         )
 
+    def _beside(self, one: Candidate) -> str:
+        """Return what stands in an object beside the answer and makes it a draft, or no measure."""
+        for name, value in one.beside.items():
+            first, last = (words := fold(name).split())[:1], words[-1:]
+            names = {"of", "time", "unit", "units", "currency"}
+            is_unit = {*first, *last} & {"unit", "units", "currency"} and isinstance(value, str)
+            is_other = is_unit and any(
+                names.union(fold(it.name).split()).issuperset(words)
+                and (stated := measures_of(it.name))
+                and fold(str(value)) not in stated
+                for it in self.required
+            )
+            if is_other or is_draft(name, value):
+                return f"{name}: {value}"
+        return ""
+
     def _open(self, one: Candidate) -> list[str]:
         """Return the values that are still to be filled in."""
         values = one.values.items()
@@ -170,8 +184,7 @@ class Reader:
         self, earlier: Candidate, later: Candidate, fields: Sequence[OutputField]
     ) -> str:
         """Return the earlier of two answers that differ, if no word says that one corrects it."""
-        between = self.text[earlier.end : later.start]
-        is_corrected = _CORRECTS.search(between) or takes_back(between)
+        is_corrected = any(corrections(self.text[earlier.end : later.start]))
         if is_corrected or not self._differ((earlier, later), fields):
             return ""
         return f"before the answer stands another, {quoted(str(dict(earlier.values)))}"
@@ -183,12 +196,6 @@ class Reader:
             > 1
             for it in fields
         )
-
-    def _lines_before(self, mark: Candidate) -> str:
-        """Return the lines before a mark that give other values, if nothing corrects them."""
-        before = self.text[: mark.start]
-        runs = () if self.depth else find_runs(before, self.names, self.required)
-        return self._run_before(runs, mark)
 
     def _run_before(self, runs: Iterable[Candidate], later: Candidate) -> str:
         """Return the last of these runs if it gives other values, and nothing corrects them."""
@@ -459,9 +466,12 @@ class Reader:
         if field is None or reading is not Reading.EXACT or is_empty(value):
             return None
         if before:
-            lead = before.rpartition("\n")[2]
+            lines = [it for it in before.split("\n") if it.strip()]
+            lead = lines[-1] if lines else ""
             is_over = lead.endswith(_ENDS) or lead.startswith("#")
-            is_other = lead.endswith((":", "\uff1a")) and leads_in_no_answer(lead)
+            is_other = any(
+                it.endswith((":", "\uff1a")) and leads_in_no_answer(it) for it in lines[-2:]
+            )
             chosen = frozenset({meant(field, value)})
             if (
                 not is_labelled(field)
@@ -478,6 +488,13 @@ class Reader:
         )
 
     # --- afterwards
+
+    def _before(self, one: Candidate, *, is_marked: bool) -> str:
+        """Return what stands before an answer and concludes another, or nothing."""
+        if self.depth:
+            return ""
+        before = self.text[max(one.start - 16_000, 0) : one.start].replace(BLANK, " ")
+        return self._afterwards.before(one, before, is_marked=is_marked)
 
     def _against(self, one: Candidate, *, is_marked: bool) -> str:
         """Return what stands after an answer and speaks against it, or nothing."""

@@ -206,7 +206,11 @@ _NO_ANSWER: Final = re.compile(
     r"alternatives?|options?|scenarios?|would|if|unless|wrong|incorrect|not|never|old|before|could|"
     r"might|quote[sd]?|wrote|says|said|notes?|suppose|instead of|similar|assuming|should the|"
     r"preliminary|tentative(?:ly)?|(?:another|other|second|first) (?:reviewer|reader)|"
-    r"currently (?:shows|says|reads)|"
+    r"currently (?:shows|says|reads)|guess\w*|interim|provisional\w*|in progress|illustrat\w*|"
+    r"dummy|mock|imagin\w*|assume|invented|made up|may|can still|opinion|mistakes?|still|"
+    r"should look|tells?|told|asks? me|wants|claims|ticket stands|another case|was$|say$|then$|"
+    r"per (?!the sop|sop|section|step|rule|policy)|"
+    r"according to (?:the |my |a )?(?:customer|user|client|caller|night|day|old|other|colleague)|"
     r"(?:recorded|filed|entered|decided) by)\b|"
     # What somebody else has found is no answer of who speaks.
     r"\b(?:colleagues?|co-?workers?|predecessors?|supervisors?|managers?|reviewers?|officers?|"
@@ -264,7 +268,7 @@ def is_call(line: str) -> bool:
 
 def leads_in_no_answer(line: str) -> bool:
     """Whether a line that stands before an answer says that it is none: an example, a draft."""
-    phrase = _CLAUSE.split(line.strip("*_# \t"))[-1]
+    phrase = _CLAUSE.split(line.strip("*_# \t"))[-1].rstrip("*_:\uff1a ")
     if _NO_ANSWER.search(phrase) or _PROMISE.search(phrase) or is_call(line):
         return True
     return _TOOLS.search(phrase) is not None and _STILL_ANSWER.search(phrase) is None
