@@ -77,11 +77,6 @@ _ADDENDA: Final = frozenset(("edit", "update", "addendum", "postscript", "ps", "
 _PICTURES: Final = re.compile(
     "^[\u2022\u2023\u25e6\u25aa\u231a-\u23ff\u2705\u2713\u2714\u2611\U0001f300-\U0001faff\u27a1\ufe0f\\s]+"
 )
-_NAMES: Final = re.compile(
-    r"^.{0,100}?(?:[:\uff1a=\u2192]|->)|[|;]|^\W*(?:\*\*|__|#)|^.{0,80}(?:$|\bis\b)"
-)
-_IN_RUN: Final = re.compile(r"[:\uff1a=\u2192|#<]|->|^\s|^\W*(?:\*\*|__)|^(?:```|~~~)")
-_OPENS: Final = re.compile(r"```|~~~|<")
 _AROUND: Final = "*_` "
 
 
@@ -122,16 +117,14 @@ def find_runs(text: str, names: FieldNames, required: Sequence[OutputField]) -> 
     if cut and not (cut := text.find("\n", cut) + 1):
         return
     source = plain_html(text[cut:])
-    shown = source.replace(BLANK, "").replace("\r", "").split("\n")
-    first = _first_line(shown, required)
-    if first is None:
+    shown = source.replace(BLANK, "").replace("\r", "")
+    if not _may_name(shown, required):
         return
     rows = [cut]
     for line in source.split("\n"):
         rows.append(rows[-1] + len(line) + 1)
-    rows = rows[first:]
     reader = _Runs(names, required, has_braces="{" in text or "}" in text)
-    runs = [*reader.runs([*_lines("\n".join(shown[first:]))])]
+    runs = [*reader.runs([*_lines(shown)])]
     for lead, run in reversed(runs):
         found = dict[str, _Pair]()
         after = next((at for at in range(len(run), 0, -1) if run[at - 1].corrects), 0)
@@ -153,30 +146,13 @@ def find_runs(text: str, names: FieldNames, required: Sequence[OutputField]) -> 
             )
 
 
-def _first_line(lines: Sequence[str], required: Sequence[OutputField]) -> int | None:
-    """Return where Markdown has to be read from, or `None` if no line can name every field.
-
-    What stands before a line that is in no run, but may lead one in, cannot change what follows.
-    """
+def _may_name(text: str, required: Sequence[OutputField]) -> bool:
+    """Whether a text has the first word of each name; else its Markdown is not worth reading."""
     generic = ("answer", "decision") if len(required) == 1 else ()
-    folded = [line.casefold() for line in lines]
-    at = len(lines)
-    for one in required:
-        words = (fold(one.name).split()[0], *generic)
-        named = (
-            row
-            for row, line in enumerate(folded)
-            if any(word in line for word in words) and _NAMES.search(line)
-        )
-        if (row := next(named, None)) is None:
-            return None
-        at = min(at, row)
-    while at and (not lines[at - 1].strip() or _IN_RUN.search(lines[at - 1])):
-        at -= 1
-    while at and lines[at - 1].strip():
-        at -= 1
-    is_free = not any(_OPENS.search(line) for line in lines[:at])
-    return at if is_free and not lines[at].startswith((" ", "\t")) else 0
+    folded = text.casefold()
+    return all(
+        any(word in folded for word in (fold(one.name).split()[0], *generic)) for one in required
+    )
 
 
 @lru_cache(maxsize=1)
