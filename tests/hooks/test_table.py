@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from pytest_sopbench._core.gates.conditions import COMPARISON_GATES, gate_names
-from tests.builders.tables import TABLE, table
+from tests.builders.tables import COMPARISON_GATES, TABLE, gate_names, table
 
 
 def test_every_name_stands_once() -> None:
