@@ -127,7 +127,7 @@ MUTANTS = (
     ),
     Mutant(
         "answers/prose-before-is-passed-over",
-        "Afterwards.before",
+        "Afterwards._concluded",
         "words = words or self._other_outcome(last, self._chosen(one))",
         "words = words",
         ("core/test_answer_corpus.py",),

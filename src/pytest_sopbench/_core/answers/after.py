@@ -170,24 +170,26 @@ class Afterwards:
 
     def before(self, one: Candidate, text: str, *, is_marked: bool) -> str:
         """Return what the text before an answer concludes in its place, or nothing."""
-        corrected = max((it.start() for it in corrections(text)), default=-1)
         for words, field, match in self._named(text) if is_marked else ():
             is_mark = text[match.start() - 1 : match.start()] in [*"\"'</{"]
             if is_mark or not _is_value(field, words):
                 continue
-            end = match.start("words") + len(words)
             lead = text[: match.start()].rpartition("\n")[2]
-            is_told = end > corrected and not leads_in_no_answer(lead)
-            if is_told and self._says_otherwise(field, words, one):
+            is_told = not leads_in_no_answer(lead) and self._says_otherwise(field, words, one)
+            if is_told and match.start("words") + len(words) > _corrected(text):
                 return f"before the answer stands {quoted(words)} for {field.name}"
-        lines = text[max(corrected, 0) :].split("\n")
+        lines = text.split("\n")
         while lines and _OPENING.match(lines[-1]):
             lines.pop()
         last = "\n".join(lines).rpartition("\n\n")[2]
+        words = self._concluded(last, one) and self._concluded(last[_corrected(last) :], one)
+        return f"before the answer stands {quoted(words)}" if words else ""
+
+    def _concluded(self, last: str, one: Candidate) -> str:
+        """Return what a paragraph says in place of an answer, or nothing."""
         words = self._other_alone(last.rpartition("\n")[2], one)
         words = words or self._other_outcome(last, self._chosen(one))
-        is_past = words.lower().startswith(("was ", "were "))
-        return f"before the answer stands {quoted(words)}" if words and not is_past else ""
+        return "" if words.lower().startswith(("was ", "were ")) else words
 
     def _chosen(self, one: Candidate) -> frozenset[str]:
         """Return the labels of an answer, and the names of what it says is true."""
@@ -355,6 +357,11 @@ def quoted(words: str) -> str:
     """Quote what an agent said in a few words."""
     line = " ".join(ready_to_cut(words[: 4 * LONGEST_LABEL]).replace(BLANK, "").split())
     return repr(line if len(line) <= _QUOTE else f"{line[: _QUOTE - 3]}...")
+
+
+def _corrected(text: str) -> int:
+    """Return where a text corrects last what was said before, and 0 if it never does."""
+    return max((it.start() for it in corrections(text)), default=0)
 
 
 def corrections(between: str) -> Iterator[re.Match[str]]:

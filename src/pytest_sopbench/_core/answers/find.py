@@ -69,6 +69,8 @@ def find_answer(returned: Returned, fields: tuple[OutputField, ...], sop: str = 
     for source in order:
         if source is ReturnedKind.MAPPING:
             found = _in_mapping(returned, names, required)
+            if twice := names.contradicted(returned.mapping):
+                found, against = None, f"two values are given for {twice}"
         elif source is ReturnedKind.TEXT and returned.text:
             found, against = _in_text(returned.text, names, required, sop)
         else:

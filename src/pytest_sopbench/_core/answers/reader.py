@@ -61,7 +61,7 @@ _INSTEAD: Final = re.compile(
     r"\b(?:n?or|neither|otherwise|not|never|if|than|would|would be|could be|instead of|versus|vs)$",
     re.IGNORECASE,
 )
-_CALLED: Final = re.compile(r"([A-Za-z_]\w*)\(\s*$|[^\s=] *==[ \t]*$")
+_CALLED: Final = re.compile(r"([A-Za-z_]\w*)\(\s*$|[\w)\]\"'] *==[ \t]*\Z")
 """What is handed to a function is its argument, unless the function gives the answer."""
 
 _ANSWERING: Final = frozenset(
@@ -329,9 +329,12 @@ class Reader:
                 return objects[at].values[name], ""
         known = self._fields.get(name)
         if known is not None and known.type is FieldType.LIST:
-            items = _items_in_tags(self.seen.source[one.inner_start : one.inner_end])
-            if items and not is_placeholder(known, items):
-                return items, ""
+            source = self.seen.source[one.inner_start : one.inner_end]
+            if _CHILD.search(source):
+                # Some items in tags and some beside them are no list.
+                items = _items_in_tags(source)
+                is_list = items and not is_placeholder(known, items)
+                return (items, "") if is_list else (value, source.strip(BLANK))
         if not value and BLANK in inside:
             # What is unseen inside of a tag does not make it an empty one.
             return value, self.seen.source[one.inner_start : one.inner_end].strip(
@@ -378,8 +381,10 @@ class Reader:
         """Return the fields that an object has, itself or under keys that hold an answer."""
         short = None
         whole: list[tuple[Mapping[str, JsonValue], Mapping[str, JsonValue]]] = []
+        seen: list[Mapping[str, Any]] = []
         level: list[Mapping[str, Any]] = [value]
         while level and not whole:
+            seen += level
             for one in level:
                 values, beside = self.names.split(one)
                 if is_bare and any(
@@ -400,11 +405,9 @@ class Reader:
                 elif values and short is None:
                     short = (values, beside, "")
             level = [child for one in level for child in self._children(one)]
-        if not whole:
-            return short
-        if any(values != whole[0][0] for values, _ in whole):
+        if any(map(self.names.contradicted, seen)) or any(it[0] != whole[0][0] for it in whole):
             return {}, {}, str(value)[:LONGEST_LABEL]
-        return (*whole[0], "")
+        return (*whole[0], "") if whole else short
 
     def _children(self, value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         for key, one in value.items():

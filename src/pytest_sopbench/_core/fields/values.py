@@ -470,6 +470,16 @@ class FieldNames:
     def field_of(self, name: str) -> str | None:
         return self._by_spelling.get(fold(name))
 
+    def contradicted(self, mapping: Mapping[str, JsonValue]) -> str:
+        """Return the field to which two spellings in a mapping give two values, or nothing."""
+        said: dict[str, JsonValue] = {}
+        for key, value in mapping.items():
+            field = self.field_of(key)
+            if field is not None and field in said and said[field] != value:
+                return field
+            said[field or ""] = value
+        return ""
+
     def any_in(self, mapping: Mapping[str, JsonValue]) -> bool:
         return any(self.field_of(key) is not None for key in mapping)
 

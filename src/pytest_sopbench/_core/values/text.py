@@ -289,6 +289,9 @@ class _Parser:
         """Put a value where it belongs, and read what follows it."""
         container, _, end, _ = self._stack[-1]
         if end == "}":
+            if key in container and container[key] != value:
+                # Neither is lost: a space beside it makes another spelling of the same name.
+                container[f"{key} "] = container[key]
             container[key] = value
         else:
             container.append(value)
