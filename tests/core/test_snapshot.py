@@ -85,6 +85,9 @@ def test_one_trajectory_is_a_line_of_expected_calls() -> None:
     [
         pytest.param("<<<<<<<", "not JSON", id="a conflict"),
         pytest.param("[]", "not an object with", id="a list"),
+        pytest.param(
+            '{"task": "T1", "calls": [], "calls": []}', "'calls' stands twice", id="calls twice"
+        ),
         pytest.param('{"task": "T1"}', "not an object with", id="no calls"),
         pytest.param('{"task": 1, "calls": []}', "'task' must be", id="a number as task"),
         pytest.param('{"task": "T1", "calls": [], "or": 1}', "'or' a list", id="no list of others"),

@@ -149,6 +149,19 @@ def test_one_code_fence_around_it_is_allowed() -> None:
         pytest.param('{"held": 1, "reason": "", "quote": "we"}', "neither true", id="held-as-1"),
         pytest.param('{"held": true, "quote": "we"}', "gave no reason", id="no-reason"),
         pytest.param('{"held": true, "reason": "x"}', "gave no reason or no quote", id="no-quote"),
+        pytest.param(
+            '{"held": true, "reason": " ", "quote": "we"}', "gave no reason", id="empty-reason"
+        ),
+        pytest.param(
+            '{"Held": false, "held": true, "reason": "x", "quote": "we"}',
+            "said more than it was asked for: 'Held'",
+            id="another-spelling",
+        ),
+        pytest.param(
+            '{"held": true, "reason": "x", "quote": "we", "error": "overloaded"}',
+            "said more than it was asked for: 'error'",
+            id="an-error-beside",
+        ),
         pytest.param(judgement_text(held=True, quote=""), "does not say: ''", id="empty-quote"),
         pytest.param(
             judgement_text(held=True, quote=" - "),

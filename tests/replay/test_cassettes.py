@@ -404,6 +404,9 @@ def test_other_patterns_make_the_keys_anew_and_stand_in_the_recording(tmp_path: 
         pytest.param(lambda _: "", "version 1", id="empty"),
         pytest.param(lambda text: text.replace('"reply"', '"rely"'), "reply", id="key-gone"),
         pytest.param(lambda text: text.replace("P_1", "P_2", 1), "and not of", id="renamed"),
+        pytest.param(
+            lambda text: text + text.split("\n", 1)[1], "line 5: trial 1 stands twice", id="both"
+        ),
         pytest.param(lambda text: text.replace('"like":1', '"like":7'), "like=7", id="like"),
     ],
 )

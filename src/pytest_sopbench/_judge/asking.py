@@ -285,8 +285,10 @@ def _read(text: str) -> Judgement:
     # Not `"true"`, not 1: who does not keep to the form may not have kept to the rubric.
     if held is not True and held is not False:
         _refuse("said neither true nor false as 'held'")
-    if not isinstance(reason, str) or not isinstance(quote, str):
+    if not isinstance(reason, str) or not reason.strip() or not isinstance(quote, str):
         _refuse("gave no reason or no quote")
+    if others := sorted(set(read) - {"held", "reason", "quote"}):
+        _refuse(f"said more than it was asked for: {_short(', '.join(others))}")
     return Judgement(held=held, reason=" ".join(reason.split()), quote=quote)
 
 

@@ -479,6 +479,10 @@ def read_lines(lines: Sequence[bytes], shaping: Shaping, get: Get) -> Cassette:
         while at + 1 < len(lines):
             at += 1
             told, start = _object_at(lines, at), at + 1
+            trial = int(told["trial"])
+            if trial in trials:
+                msg = f"trial {trial} stands twice"
+                raise ValueError(msg)  # noqa: TRY301 - the number of the line is added below
             # A key holds of what was ignored then; if that is another thing, it is made anew.
             keyed_by = {name: told[name] for name in (IGNORED, MASKED) if name in told}
             anew = None if keyed_by == shaping.keyed_by else shaping
@@ -489,7 +493,6 @@ def read_lines(lines: Sequence[bytes], shaping: Shaping, get: Get) -> Cassette:
                 line = _object_at(lines, at)
                 bodies.append(read_body_line(line["request"], bodies, get))
                 exchanges.append(_recorded(line, bodies[-1], anew))
-            trial = int(told["trial"])
             usage: Mapping[str, Any] = told.get("usage", {})
             trials[trial] = Recording(
                 exchanges=tuple(exchanges),

@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn, cast, get_args
 from urllib.parse import quote
 
 from pytest_sopbench._core.trajectory.calls import canonical
-from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.json import STRICT, JsonValue
 
 from .calls import (
     ArgumentMode,
@@ -262,7 +262,7 @@ def read_snapshot(text: str) -> Snapshot:
         ValueError: it is no snapshot; the message says why.
     """
     try:
-        data: Any = json.loads(text)
+        data: Any = STRICT.decode(text)
     except ValueError as fault:
         _refuse(f"not JSON: {fault}")
     if not isinstance(data, dict) or set(cast("dict[str, Any]", data)) not in _KEYS:
