@@ -57,10 +57,6 @@ BREAKING: dict[str, str] = {
         'def broken(*a, **k): raise RuntimeError("can\'t start new thread")\n'
         "_thread.start_new_thread = threading._start_new_thread = broken\nreturn WRONG"
     ),
-    "forbids memory": (
-        "import resource as r\n"
-        "r.setrlimit(r.RLIMIT_AS, (1, r.getrlimit(r.RLIMIT_AS)[1]))\nreturn WRONG"
-    ),
     "uses all memory it may": (
         "import resource as r\nused = int(open('/proc/self/statm').read().split()[0]) * 4096\n"
         "r.setrlimit(r.RLIMIT_AS, (used + (64 << 20), r.getrlimit(r.RLIMIT_AS)[1]))\n"
