@@ -109,11 +109,26 @@ def test_entries_of_a_domain_that_nobody_knows_are_named(
     """A domain that is known and not selected is passed over, as before."""
     make_domain("clinic", tasks=3)
     pytester.path.joinpath("sop_tasks.toml").write_text(
-        '["lad/T_01"]\nmust_pass = true\n["clinic/T_01"]\nmust_pass = true\n'
+        '["away/T_01"]\nmust_pass = true\n["clinic/T_01"]\nmust_pass = true\n'
     )
 
     result = pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right")
 
     assert OK == result.ret
-    result.stdout.fnmatch_lines(["*sop_tasks.toml: no domain is called lad, so*not checked*"])
+    result.stdout.fnmatch_lines(["*sop_tasks.toml: no domain is called away, so*not checked*"])
     result.stdout.no_fnmatch_line("*called clinic*")
+
+
+@pytest.mark.parametrize("name", ["lad", "LAB"])
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["one process", "two workers"])
+def test_a_task_that_must_pass_of_a_misspelt_domain_ends_the_session(
+    pytester: pytest.Pytester, name: str, workers: tuple[str, ...]
+) -> None:
+    pytester.path.joinpath("sop_tasks.toml").write_text(f'["{name}/T_01"]\nmust_pass = true\n')
+
+    result = pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right", *workers)
+
+    assert OK != result.ret
+    told = f"{result.stdout}{result.stderr}"
+    assert f"no domain is called {name}, and a task of it must pass" in told
+    assert "did you mean 'lab'?" in told

@@ -54,6 +54,7 @@ from pytest_sopbench._hooks.session.session import (
 )
 from pytest_sopbench._hooks.settings.ini import NOTHING_ASKED, SET_UP_FAILED, is_ci
 from pytest_sopbench._hooks.settings.options import replaced_gates
+from pytest_sopbench._loading.files import nearest
 from pytest_sopbench._loading.finding import domains_called
 from pytest_sopbench._loading.quarantine_file import check_tasks, read_tasks_file
 from pytest_sopbench._sessions.saved import SavedSession, asked_summaries, planned_records
@@ -179,6 +180,7 @@ class Gate:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self) -> None:
         self.entries.check()
+        self.entries.check_names()
         # Before anything is run; what workers of xdist have collected is known at their end.
         if not has_workers(self._sop.config) and self._sop.makes_runs:
             check_asked(self._sop)
@@ -193,6 +195,7 @@ class Gate:
     def pytest_xdist_node_collection_finished(self) -> None:
         # The controller of xdist collects nothing itself.
         self.entries.check()
+        self.entries.check_names()
 
     @property
     def is_set(self) -> bool:
@@ -503,19 +506,37 @@ class Quarantine:
         except SopbenchError as error:
             raise pytest.UsageError(str(error)) from None
 
+    def check_names(self) -> None:
+        """Stop at a task that must pass, of a domain whose name is nearly that of one in use.
+
+        Raises:
+            pytest.UsageError: there is one: whoever wrote it relies on it.
+        """
+        unknown = self._unknown() if self.is_set else ()
+        spelt = {one.lower(): one for one in self._checked}
+        for name in {one.domain for one in self._entries.must_pass}.intersection(unknown):
+            if near := nearest(name.lower(), spelt):
+                msg = (
+                    f"{self.shown}: no domain is called {name}, and a task of it must pass\n"
+                    f"did you mean {spelt[near]!r}?"
+                )
+                raise pytest.UsageError(msg)
+
     def remarks(self) -> Iterator[str]:
         """Say which entries are of no domain that has a name here: they are not checked."""
-        named = {one.domain for one in self._entries.entries} - self._checked
-        if not named:
-            return
-        for name in sorted(named):
+        for name in self._unknown():
+            yield f"{self.shown}: no domain is called {name}, so its entries are not checked"
+
+    def _unknown(self) -> Iterator[str]:
+        """Yield the names in entries by which no domain is found."""
+        for name in sorted({one.domain for one in self._entries.entries} - self._checked):
             try:
                 is_known = bool(domains_called(name, self._sop.where))
             except SopbenchError:
                 # It is there, and printed in full where it is used.
                 is_known = True
             if not is_known:
-                yield f"{self.shown}: no domain is called {name}, so its entries are not checked"
+                yield name
 
     def hold_against(self, records: Sequence[RunRecord]) -> None:
         """Find out what the runs of a session show of the entries."""
