@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -35,6 +35,9 @@ from .conftest import Read, texts_of
         pytest.param(date(2025, 10, 1), "2025-10-01", id="date"),
         pytest.param(datetime(2025, 10, 1), "2025-10-01", id="midnight is a date"),  # noqa: DTZ001
         pytest.param(datetime(2025, 10, 1, 9, 30), "2025-10-01T09:30:00", id="moment"),  # noqa: DTZ001
+        pytest.param(timedelta(hours=49, minutes=30), "49:30:00", id="duration"),
+        pytest.param(-timedelta(hours=22), "-22:00:00", id="negative duration"),
+        pytest.param(timedelta(minutes=5, seconds=1.5), "00:05:01.5", id="part of a second"),
         pytest.param(["a", 1], '["a", 1]', id="list of a parquet file"),
     ],
 )

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
@@ -117,6 +117,15 @@ def _moment(value: datetime) -> Cell:
     return Cell(value.isoformat(timespec="seconds"), Kind.MOMENT)
 
 
+def _duration(value: timedelta) -> Cell:
+    """Write a duration as a sheet shows it: hours, beyond 24 as well, minutes and seconds."""
+    minutes, seconds = divmod(abs(value), timedelta(minutes=1))
+    hours, minutes = divmod(minutes, 60)
+    sign = "-" if value < timedelta() else ""
+    rest = f"{seconds.total_seconds():09.6f}".rstrip("0").rstrip(".").zfill(2)
+    return Cell(f"{sign}{hours:02}:{minutes:02}:{rest}", Kind.TEXT)
+
+
 _WRITERS: Final[Sequence[tuple[Any, Callable[[Any], Cell]]]] = (
     (str, text_cell),
     # Before numbers, of which Python takes it for one; a moment is a date as well.
@@ -124,6 +133,7 @@ _WRITERS: Final[Sequence[tuple[Any, Callable[[Any], Cell]]]] = (
     ((int, float, Decimal), _number),
     (datetime, _moment),
     (date, lambda value: Cell(value.isoformat(), Kind.DATE)),
+    (timedelta, _duration),
     (
         (list, tuple, Mapping),
         lambda value: Cell(json.dumps(value, ensure_ascii=False, default=str), Kind.TEXT),
