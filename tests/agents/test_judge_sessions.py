@@ -105,6 +105,7 @@ def test_a_whole_domain_is_judged_once_and_for_nothing_after_that(
     second = session(pytester, *many, "--sop-save=again.jsonl")
 
     assert (120, 120) == (paid, asked(stub))
+    assert {0} == {one.body.get("temperature") for one in stub.requests}
     assert {"correct": 80, "wrong": 40} == outcomes(pytester)
     assert outcomes(pytester) == outcomes(pytester, "again.jsonl")
     first.stdout.fnmatch_lines(

@@ -197,7 +197,8 @@ def test_a_rule_that_cannot_look_hides_no_other(lab: Any, monkeypatch: pytest.Mo
         return [seen.nobody_thought_of_this]
 
     broken = Rule(name="broken", severity=Severity.NOTE, looks_for="", look=fails)
-    monkeypatch.setitem(FOLDER_GROUPS, "broken", (broken,))  # type: ignore[arg-type]
+    first = next(iter(FOLDER_GROUPS))
+    monkeypatch.setitem(FOLDER_GROUPS, first, (broken, *FOLDER_GROUPS[first]))  # type: ignore[arg-type]
     lab.metadata(licens="x")
 
     assert {"audit-fails", "unknown-key"} == {one.rule for one in lab.findings()}

@@ -320,6 +320,7 @@ def saved(header: SessionHeader) -> SavedSession:
         header=replace(header, domains={"lab": domain}),
         records=(run_of("T1", "ag:one"), run_of("T2", "ag:one")),
         unfinished=(RunKey("lab", "T1", 1, "ag:two"),),
+        absent=(),
     )
 
 

@@ -234,6 +234,7 @@ def _judged(
         unfinished=unfinished,
         finished=content.finished,
         reruns={name: one.reruns for name, one in (content.stored or {}).items()},
+        absent=(),  # found out below
         damaged=tuple(content.damaged),
     )
     seen = signs_of(saved)

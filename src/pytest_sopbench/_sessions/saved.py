@@ -62,7 +62,7 @@ class SavedSession:
     unfinished: tuple[RunKey, ...] = ()
     finished: bool = False
     reruns: Mapping[str, int] | None = None
-    absent: tuple[RunKey, ...] = ()
+    absent: tuple[RunKey, ...]
     damaged: tuple[DamagedLine, ...] = ()
     doubts: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()

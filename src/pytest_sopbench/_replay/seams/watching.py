@@ -202,8 +202,9 @@ class Watching:
         self._blocks -= 1
         if self._blocks:
             return False
-        self._proxy.close()
+        # First, else a child that is started meanwhile would start the proxy anew.
         self._seams.leave()
+        self._proxy.close()
         return True
 
 
