@@ -100,12 +100,6 @@ class Plan:
         """The runs that the options select, whether an item asks for them or not."""
         return {**self.builtin.selected, **self.tests.selected}
 
-    @property
-    def taken_away(self) -> int:
-        """How many selected runs no item asks for."""
-        planned = self.planned
-        return sum(key not in planned for key in self.selected)
-
     def key(self, nodeid: str) -> RunKey | None:
         """Return the run that an item asks for."""
         return self.builtin.keys.get(nodeid) or self.tests.keys.get(nodeid)
@@ -397,7 +391,8 @@ def deselection_reason(sop: SopSession) -> str:
     unused = unused_agents(sop)
     if unused:
         return f"no test asked for a run of the typed agent {', '.join(unused)}"
-    count, of = sop.plan.taken_away, len(sop.plan.selected)
+    planned, of = sop.plan.planned, len(sop.plan.selected)
+    count = sum(key not in planned for key in sop.plan.selected)
     if not of and is_narrowed(sop.config):
         # If all of them go, the controller of xdist may be told of none.
         count = of = len(list(expected_runs(sop)))
