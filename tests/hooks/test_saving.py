@@ -464,6 +464,36 @@ def test_two_domains_are_saved_in_one_session(
     assert 9 == saved().summary["total"]["pooled"]["runs"]
 
 
+@pytest.mark.parametrize("name", ["os.fsync", "os.link"])
+def test_a_function_that_an_agent_has_replaced_is_told_in_one_line(
+    pytester: pytest.Pytester, name: str
+) -> None:
+    pytester.makepyfile(
+        meddler=f"""
+        import os
+
+        from habits import right
+
+        def broken(*_, **__):
+            raise RuntimeError("mine")
+
+        def agent(inputs, tools):
+            answer = right(inputs, tools)
+            {name} = broken
+            return answer
+        """
+    )
+
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=lab", "--agent=meddler:agent", "--sop-save=kept"
+    )
+
+    assert 1 == result.ret
+    result.stdout.fnmatch_lines(["*not saved: *cannot be written: RuntimeError: mine (at *:*)"])
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+    result.stderr.no_fnmatch_line("*Traceback*")
+
+
 def test_where_no_test_is_left_workers_leave_no_journals(pytester: pytest.Pytester) -> None:
     pytester.runpytest(*RIGHT, "-n2", "-k", "nothing")
 

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from pytest_sopbench import Trace
 from pytest_sopbench._core.availability import is_unavailable
 from pytest_sopbench._core.model.trace import Ending
-from pytest_sopbench._running import engine as engines
 from pytest_sopbench._running import event_loop as awaiting
 from pytest_sopbench._running import threads as workers
 from pytest_sopbench._running.limits import Limit
@@ -221,16 +220,23 @@ def test_nobody_waits_for_a_run_that_was_never_submitted(flights: Any) -> None:
         flights.engine(2).wait("unknown")
 
 
-def test_threads_are_used_again(flights: Any) -> None:
+def test_threads_are_used_again(flights: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Agents keep clients per thread."""
     engine = flights.engine(2)
+    free: queue.SimpleQueue[None] = queue.SimpleQueue()
+    give_back = workers.ThreadPool.give_back
+
+    def given_back(self: Any, worker: Any) -> None:
+        give_back(self, worker)
+        free.put(None)
+
+    monkeypatch.setattr(workers.ThreadPool, "give_back", given_back)
     names = set()
     for number in range(20):
         engine.submit(flights.job(str(number), lambda: threading.current_thread().name))
         names.add(text(engine.wait(str(number))))
         # A run is over a moment before its thread is free.
-        while not engine._idle:
-            time.sleep(0.001)
+        free.get(timeout=SOON)
 
     assert names == {"sopbench-agent-1"}
 
@@ -457,7 +463,7 @@ def test_where_the_system_gives_no_more_threads_those_there_are_have_to_do(
                 raise error
             super().__init__(work, name)
 
-    monkeypatch.setattr(engines, "RunThread", Scarce)
+    monkeypatch.setattr(workers, "RunThread", Scarce)
     gate = Gate()
     gate.opened.set()
     engine = flights.engine(8)

@@ -13,7 +13,6 @@ import pytest
 
 from pytest_sopbench import Trace
 from pytest_sopbench._core.model.trace import GOES_ON, Ending, Usage
-from pytest_sopbench._running import engine as engines
 from pytest_sopbench._running import threads as workers
 from pytest_sopbench._running.event_loop import CancellableAwait, SharedLoop
 from pytest_sopbench._running.limits import Backoff, Limit
@@ -486,11 +485,14 @@ class Held(workers.RunThread[Any]):
     def take(self, item: Any) -> None:
         self.item = item
 
+    def dismiss(self) -> None:
+        self.item = None
+
 
 def test_a_run_that_ends_before_its_thread_begins_is_not_made(
     flights: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engines, "RunThread", Held)
+    monkeypatch.setattr(workers, "RunThread", Held)
     Held.made.clear()
     called: list[str] = []
     engine = flights.engine(2)

@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
-from itertools import count
 from math import inf
 from threading import Lock
 from typing import Final, Generic
@@ -44,7 +43,7 @@ from pytest_sopbench._running.limits import (
 )
 from pytest_sopbench._running.observing import Capture, problem_of, retry_after
 from pytest_sopbench._running.runner import interrupted_trace, run_task
-from pytest_sopbench._running.threads import Clock, Pulse, RunThread, Timers
+from pytest_sopbench._running.threads import Clock, Pulse, RunThread, ThreadPool, Timers
 
 # On Windows a wait without an end cannot be interrupted.
 _POLL: Final = 0.1
@@ -101,9 +100,7 @@ class Engine(Generic[K]):
         self._time: TimeUsed[K] = TimeUsed(
             self._loop, clock=clock, pulse=self._pulse, most=limits.retries + 1
         )
-        # Threads that make runs: those that wait for the next one, and how they are numbered.
-        self._idle: list[RunThread[Job[K]]] = []
-        self._numbers = count(1)
+        self._threads: ThreadPool[Job[K]] = ThreadPool(self._work)
         self._timers = Timers(clock, self._beat)
 
     # Asked for.
@@ -170,10 +167,7 @@ class Engine(Generic[K]):
                 self._admit(run)
                 try:
                     self._timers.start()
-                    if not self._idle:
-                        name = f"sopbench-agent-{next(self._numbers)}"
-                        self._idle.append(RunThread(self._work, name))
-                    self._idle.pop().take(run)
+                    self._threads.start(run)
                 except (RuntimeError, MemoryError) as error:
                     # There are no more threads: those that there are have to do.
                     self._leave(run)
@@ -234,10 +228,7 @@ class Engine(Generic[K]):
             run.fault = error
             self._end(run)
         with self._lock:
-            if self._stopped:
-                worker.take(None)
-            else:
-                self._idle.append(worker)
+            self._threads.give_back(worker)
         if delay:
             self._timers.at(self._clock() + delay, partial(self._queue_again, run))
         elif delay is not None:
@@ -399,13 +390,7 @@ class Engine(Generic[K]):
             self._pulse.beat()
             self._time.excuse(self._at_work())
             limit = self._timeout
-            late = [
-                one
-                for one in self._at_work()
-                if limit is not None and self._time.of(one, limit) >= limit
-            ]
-            for one in late:
-                one.state = State.ENDED
+            late = [] if limit is None else self._end_late(limit)
         for run in late:
             try:
                 self._cut(run, limit or 0.0, "")
@@ -418,9 +403,14 @@ class Engine(Generic[K]):
         self._start_queued()
 
     def _at_work(self) -> list[Job[K]]:
-        """Return the runs that have begun, and have not ended."""
-        every = self._in_flight.values()
-        return [one for one in every if one.state is State.RUNNING and one.attempts > 0]
+        return [one for one in self._in_flight.values() if one.is_at_work]
+
+    def _end_late(self, limit: float) -> list[Job[K]]:
+        """End what has used up its time, and return it; it is still to be told of."""
+        late = [one for one in self._at_work() if self._time.of(one, limit) >= limit]
+        for one in late:
+            one.state = State.ENDED
+        return late
 
     def _cut(self, run: Job[K], duration: float, note: str) -> None:
         """End a run that is under way; its state is already `ENDED`, so that nobody else does."""
@@ -496,10 +486,7 @@ class Engine(Generic[K]):
             for one in running:
                 one.state = State.ENDED
                 del self._in_flight[one.key]
-            # Those at work end when they are given back.
-            for worker in self._idle:
-                worker.take(None)
-            self._idle.clear()
+            self._threads.stop()
         for one in running:
             one.cancel()
             one.drop()

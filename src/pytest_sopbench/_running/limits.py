@@ -121,6 +121,11 @@ class Job(Generic[K]):
     fault: BaseException | None = field(default=None, init=False)
     done: Event = field(default_factory=Event, init=False)
 
+    @property
+    def is_at_work(self) -> bool:
+        """Whether it has begun, and has not ended."""
+        return self.state is State.RUNNING and self.attempts > 0
+
     def cancel(self) -> bool:
         """Refuse what the agent still asks for; tell whether it was told to end as well."""
         if self.toolbox is not None:

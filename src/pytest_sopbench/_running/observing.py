@@ -412,10 +412,11 @@ LONGEST: Final = 300.0
 """Seconds that are waited at most, whatever a provider asks for."""
 
 
-_NOW: Final = partial(datetime.now, UTC)
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
-def retry_after(error: BaseException, now: Callable[[], datetime] = _NOW) -> float | None:
+def retry_after(error: BaseException, now: Callable[[], datetime] = _now) -> float | None:
     """Return the seconds of the first `Retry-After` along the chain of causes, or `None`.
 
     Read are seconds, HTTP dates (RFC 9110, 10.2.3), and the milliseconds of `retry-after-ms`.

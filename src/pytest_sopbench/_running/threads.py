@@ -89,6 +89,44 @@ class RunThread(Generic[F]):
             del item
 
 
+class ThreadPool(Generic[F]):
+    """The workers of one engine; not safe by itself, the engine's lock guards it.
+
+    Args:
+        work: does one item; the worker that does it gives itself back with `give_back`.
+    """
+
+    def __init__(self, work: Callable[[RunThread[F], F], None]) -> None:
+        self._work = work
+        self._idle: list[RunThread[F]] = []
+        self._numbers = itertools.count(1)
+        self._stopped = False
+
+    def start(self, item: F) -> None:
+        """Let an idle worker do `item`, or a new one.
+
+        Raises:
+            RuntimeError: the system gives no more threads.
+        """
+        if not self._idle:
+            number = next(self._numbers)
+            self._idle.append(RunThread(self._work, f"sopbench-agent-{number}"))
+        self._idle.pop().take(item)
+
+    def give_back(self, worker: RunThread[F]) -> None:
+        if self._stopped:
+            worker.take(None)
+        else:
+            self._idle.append(worker)
+
+    def stop(self) -> None:
+        """Dismiss those who are idle at once, and the others when they are given back."""
+        self._stopped = True
+        for worker in self._idle:
+            worker.take(None)
+        self._idle.clear()
+
+
 # Do something twice a second, and other things once at their time, in one thread.
 
 _LOG = logging.getLogger(__name__)

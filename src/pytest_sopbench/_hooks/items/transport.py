@@ -199,8 +199,7 @@ class ReportHooks:
         report = yield
         if left is not None:
             del stash[LEFT]
-            # How long the run took, and not how long its test waited for it.
-            report.duration = max(0.0, report.duration - stash[WAITED]) + left.trace.duration
+            _take_own_time(report, stash[WAITED], left.trace.duration)
         is_first, self._plan_sent = not self._plan_sent, True
         is_rerun = RERUN in stash
         if left is not None or is_first or is_rerun:
@@ -236,11 +235,6 @@ class ReportHooks:
         )
         attach(report, payload, is_sent=is_sent)
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_report_to_serializable(self) -> Generator[None, Any, Any]:
-        # One lone surrogate would end the session of a worker.
-        return sanitised((yield))
-
     @pytest.hookimpl
     def pytest_sessionfinish(self) -> None:
         output: dict[str, Any] | None = getattr(self._sop.config, "workeroutput", None)
@@ -260,6 +254,11 @@ class ReportHooks:
         return result
 
 
+def _take_own_time(report: pytest.TestReport, waited: float, took: float) -> None:
+    """Report the time that a run took, and not how long its test waited for it."""
+    report.duration = max(0.0, report.duration - waited) + took
+
+
 def _found(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> FailedBy | None:
     """Return what of its run a test failed by; whatever else failed in it, nothing forgives."""
     run = item.stash.get(RUN, None)
@@ -272,3 +271,11 @@ def _found(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> F
     by_run, ignored = item.stash.get(BY_RUN, False), answer_ignored(item)
     found = run.failed_by(excinfo.value, by_run=by_run, answer_ignored=ignored)
     return None if found is None else FailedBy(*found)
+
+
+class ReportSanitizer:
+    """Makes every report of a worker encodable: one lone surrogate would end the session."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_report_to_serializable(self) -> Generator[None, Any, Any]:
+        return sanitised((yield))

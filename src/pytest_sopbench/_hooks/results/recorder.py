@@ -31,7 +31,7 @@ from pytest_sopbench._hooks.items.transport import (
 )
 from pytest_sopbench._hooks.results.resume import Resumption
 from pytest_sopbench._hooks.results.saving import Saving
-from pytest_sopbench._hooks.results.worker_crashes import AGAIN, WorkerCrashes
+from pytest_sopbench._hooks.results.worker_crashes import WorkerCrashes, give_back, leave_out
 from pytest_sopbench._hooks.runs.prefetch import ALIKE, Likeness
 from pytest_sopbench._hooks.runs.reportable import journal_folder, unreported_record
 from pytest_sopbench._hooks.runs.run_cache import Runs
@@ -171,7 +171,7 @@ class SessionRecorder:
         return bool(option.verbose > 0 or option.tbstyle == "long")
 
     @property
-    def unsaved(self) -> Sequence[str]:
+    def unsaved(self) -> tuple[str, ...]:
         """What keeps the saved session from being this one, whole."""
         return self.saving.problems
 
@@ -199,7 +199,7 @@ class SessionRecorder:
 
     def _take(self, report: pytest.TestReport, payload: Payload) -> None:
         if payload.plan is not None:
-            self.learn(payload.plan, getattr(report, "node", None))
+            self._learn(payload.plan, getattr(report, "node", None))
         if payload.is_rerun and (key := self._sop.plan.key(report.nodeid)):
             # Another plugin ran the item again; the first verdict counts.
             self._tally(key.domain, key.agent).add_rerun()
@@ -214,18 +214,16 @@ class SessionRecorder:
                 self._first_runs.watch(record)
 
     def learn(self, plan: str, node: Any) -> None:
-        """Take over the plan that a worker has sent, with its first report or at its end."""
+        """Take over the plan that a worker has sent at its end; see `_learn`."""
         with interrupts_held_back():
-            if plan:
-                check_same_inputs(self._sop, self._sop.plan.add_json(plan), node)
-            # In the process that makes the runs the plan is known, and an empty one is sent.
-            self.resumption.check_plan()
-            for crashitem in self._crashed:
-                key = self._sop.plan.key(crashitem)
-                if key is not None and key not in self._outcomes:
-                    trace = Trace(ending=Ending.PROCESS_DIED)
-                    self._enter(unreported_record(self._sop, key, trace))
-            self._crashed.clear()
+            self._learn(plan, node)
+
+    def _learn(self, plan: str, node: Any) -> None:
+        if plan:
+            check_same_inputs(self._sop, self._sop.plan.add_json(plan), node)
+        # In the process that makes the runs the plan is known, and an empty one is sent.
+        self.resumption.check_plan()
+        self._enter_early_crashes()
 
     def open_file(self) -> None:
         """Open the saved session where runs are planned, before the first of them can end."""
@@ -262,14 +260,13 @@ class SessionRecorder:
         with interrupts_held_back():
             self._take_crash(crashitem, report, sched)
 
-    def _take_crash(self, crashitem: str, report: Any, sched: Any) -> None:
+    def _take_crash(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
         key = self._sop.plan.key(crashitem)
         if self.crashes.has_ended(crashitem, report):
-            report.outcome = AGAIN
+            leave_out(report)
             return
         if self.crashes.is_given_back(crashitem, key, report):
-            report.outcome = AGAIN
-            sched.mark_test_pending(crashitem)
+            give_back(crashitem, report, sched)
             return
         if key is None:
             # Which run it was, the plan of another worker will tell.
@@ -285,6 +282,13 @@ class SessionRecorder:
                 mark_failed_by(report, FailedBy(Outcome.CRASH), builtin=True)
                 # xdist says which worker crashed, and nothing of the task.
                 report.longrepr = f"{explain_record(self._sop, record)}\n\n{report.longrepr}"
+
+    def _enter_early_crashes(self) -> None:
+        for crashitem in self._crashed:
+            key = self._sop.plan.key(crashitem)
+            if key is not None and key not in self._outcomes:
+                self._enter(unreported_record(self._sop, key, Trace(ending=Ending.PROCESS_DIED)))
+        self._crashed.clear()
 
     def close(self) -> Mapping[str, Summary]:
         """Enter what was planned and never seen, finish the file, and return the summaries."""

@@ -11,7 +11,6 @@ from threading import RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-import pluggy
 import pytest
 
 from pytest_sopbench._core.availability import is_unavailable
@@ -26,13 +25,14 @@ from pytest_sopbench._hooks.runs.prefetch import (
     Starts,
     load_lazy_parts,
     may_run_ahead,
+    run_wrapper,
     taken_over_of,
-    wrapped,
 )
 from pytest_sopbench._hooks.runs.reportable import (
     CUT_BY_PLUGIN,
     JudgedRun,
     RunJournal,
+    comparing,
     judged,
     may_store_trace,
 )
@@ -134,8 +134,7 @@ class Runs:
         """
         for active in domains:
             self.factory(active)
-        # Whatever is wrong with it is complained of before the first run, and not in it.
-        _ = self.agents.approver
+        self.agents.check_approver()
         for agent in agents:
             self.agents.resolve(agent.spec)
 
@@ -187,9 +186,9 @@ class Runs:
         key = ref.key
         if not ref.variant:
             self.starts.begin()
+        beside = nullcontext if self._tapes is None else self._tapes.beside
         capture: Capture = "tee" if self.pace.direct else "keep"
-        # Asked for each run: a `conftest.py` further down may have come since.
-        hook: pluggy.HookCaller = self._sop.config.hook.pytest_sop_wrap_run
+        wrapper = run_wrapper(self._sop.config)
         return RunJob(
             key=key,
             domain=ref.domain.domain,
@@ -198,9 +197,9 @@ class Runs:
             unavailable=partial(self._is_unavailable, key),
             timed_out=self._is_timed_out,
             alone=self._journal is not None and self._journal.is_suspect(key),
-            wrap=partial(wrapped, hook, key) if hook.get_hookimpls() else None,
+            wrap=partial(wrapper, key) if wrapper else None,
             compare=(
-                partial(self._compared, ref, task, capture)
+                comparing(self._sop, ref, task, beside, capture)
                 if ref.domain.comparers.by_field
                 else None
             ),
@@ -209,12 +208,6 @@ class Runs:
             approver=approver,
             caller=self.agents.caller(agent).asking(approver or self.agents.approver),
         )
-
-    def _compared(self, ref: TaskRef, task: Task, capture: Capture, trace: Trace) -> Trace:
-        """Ask the comparers of a domain; what they send is no traffic of the agent."""
-        active, mask = ref.domain, self._sop.options.redaction.text
-        with nullcontext() if self._tapes is None else self._tapes.beside():
-            return active.comparers.compare(active.rules, task, trace, mask, capture)
 
     def _is_unavailable(self, key: RunKey, error: BaseException) -> bool:
         if self._sop.config.getoption("usepdb"):

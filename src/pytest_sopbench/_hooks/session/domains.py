@@ -18,11 +18,15 @@ import pluggy
 import pytest
 
 from pytest_sopbench._core.domain import Domain, JudgingRules, rules_fingerprint
+from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._core.model.task import Compare, OutputField, RunKey, Task, shard_number
+from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._hooks.outgoing import BREAKAGE, kept_descriptors
 from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._loading.documents import DocumentRows
 from pytest_sopbench._loading.evidence import read_strong_sample
+from pytest_sopbench._loading.finding import FoundDomain
+from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.rows import TaskRows
 from pytest_sopbench._running.comparing import SOURCES, Comparer, Comparers, Place, find_comparers
 from pytest_sopbench._running.importing import SlowImportError, limited_import
@@ -53,7 +57,9 @@ class TaskRef:
         """The line of the data file on which the task's row starts, from 1."""
         # Without building the task, if it is not built yet.
         rows = self.domain.domain.tasks
-        if isinstance(rows, TaskRows | DocumentRows):
+        if isinstance(rows, TaskRows):
+            return rows.line_at(self.position)
+        if isinstance(rows, DocumentRows):
             return rows.line_at(self.position)
         return rows[self.position].line
 
@@ -98,6 +104,11 @@ class ActiveDomain:
     def places(self) -> Mapping[str, int]:
         """The position of each task by its id."""
         return {task_id: position for position, task_id in enumerate(self.domain.task_ids)}
+
+    @cached_property
+    def tool_names(self) -> tuple[str, ...]:
+        """The names of the domain's tools."""
+        return tuple(spec.name for spec in self.domain.tool_specs)
 
     @property
     def contents(self) -> dict[str, str]:
@@ -288,6 +299,19 @@ def _registered(config: pytest.Config) -> Mapping[str, object]:
                 raise ComparerError(msg, hint="rename one of them")
             found[name] = function
     return found
+
+
+# A domain, loaded so that no message of it tells a secret.
+
+
+def loaded(found: FoundDomain, redaction: Redaction) -> Domain:
+    """Load a domain; what its errors and warnings quote is masked before it is cut.
+
+    Raises:
+        SopbenchError: it cannot be loaded.
+    """
+    with masking(redaction.text):
+        return load_domain(found.folder, name=found.name)
 
 
 # Which tasks of a domain the options select; the same in every process.

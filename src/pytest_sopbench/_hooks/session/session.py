@@ -14,7 +14,6 @@ import pytest
 from pytest_sopbench._core.documents.published import refuse_without_libraries
 from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.gates.quarantine import NOTHING_FORGIVEN
-from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._core.model.task import RunKey, Scoring, labels_of, parameter_of
 from pytest_sopbench._core.model.usage import Prices
 from pytest_sopbench._core.records.record import RunRecord
@@ -24,12 +23,12 @@ from pytest_sopbench._hooks.session.domains import (
     TaskRef,
     choose,
     comparers_of,
+    loaded,
     select,
 )
 from pytest_sopbench._hooks.settings.marks import domain_id
 from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._loading.finding import FoundDomain, Origin, SearchPaths, find_domains
-from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.prices import (
     INSTALL,
     NAME,
@@ -100,6 +99,12 @@ class Plan:
         """The runs that the options select, whether an item asks for them or not."""
         return {**self.builtin.selected, **self.tests.selected}
 
+    @property
+    def taken_away(self) -> int:
+        """How many selected runs no item asks for."""
+        planned = self.planned
+        return sum(key not in planned for key in self.selected)
+
     def key(self, nodeid: str) -> RunKey | None:
         """Return the run that an item asks for."""
         return self.builtin.keys.get(nodeid) or self.tests.keys.get(nodeid)
@@ -139,6 +144,27 @@ class Plan:
         self.fixture = data["fixture"]
         contents: dict[str, dict[str, str]] = data["contents"]
         return contents
+
+
+# By which prices the session reckons costs.
+
+
+def prices_of(asked: Path | str) -> Prices | None:
+    """Return the prices that `sop_prices` asks for.
+
+    Raises:
+        pytest.UsageError: the file cannot be used, or the library is not installed.
+    """
+    if isinstance(asked, Path):
+        try:
+            return read_price_file(asked)
+        except LoadingError as error:
+            msg = f"sop_prices: {error}"
+            raise pytest.UsageError(msg) from None
+    if asked == NAME and not has_library():
+        msg = f"sop_prices={NAME}: it is not installed\n{INSTALL}; or name a file of prices"
+        raise pytest.UsageError(msg)
+    return LibraryPrices() if asked in ("", NAME) and has_library() else None
 
 
 SESSION = pytest.StashKey["SopSession"]()
@@ -204,17 +230,7 @@ class SopSession:
         Raises:
             pytest.UsageError: the file of prices cannot be used, or the library is not there.
         """
-        asked = self.options.prices
-        if isinstance(asked, Path):
-            try:
-                return read_price_file(asked)
-            except LoadingError as error:
-                msg = f"sop_prices: {error}"
-                raise pytest.UsageError(msg) from None
-        if asked == NAME and not has_library():
-            msg = f"sop_prices={NAME}: it is not installed\n{INSTALL}; or name a file of prices"
-            raise pytest.UsageError(msg)
-        return LibraryPrices() if asked in ("", NAME) and has_library() else None
+        return prices_of(self.options.prices)
 
     @property
     def has_domains(self) -> bool:
@@ -292,11 +308,7 @@ class SopSession:
             found = find_domains(values, self.where)
             named: dict[str, set[str] | None] = {}
             for one in found:
-                # A domain that is named alone asks for all of its tasks.
-                if one.task is None:
-                    named[one.name] = None
-                elif (tasks := named.setdefault(one.name, set())) is not None:
-                    tasks.add(one.task)
+                _name_tasks(named, one)
             places = {one.name: one for one in found}
             return tuple(self._load(one, named[name]) for name, one in places.items())
         except SopbenchError as error:
@@ -322,9 +334,7 @@ class SopSession:
         known = self._active.get(found.name)
         if known is not None and known.domain.folder == found.folder and named is None:
             return known
-        # What errors and warnings of it quote is masked before it is cut.
-        with masking(self.options.redaction.text):
-            domain = load_domain(found.folder, name=found.name)
+        domain = loaded(found, self.options.redaction)
         unknown = (named or set()) - set(domain.task_ids)
         if unknown:
             msg = f"domain {found.name}: it has no task {min(unknown)!r}"
@@ -368,6 +378,14 @@ class SopSession:
         return path if "/" in path else f"./{path}"
 
 
+def _name_tasks(named: dict[str, set[str] | None], found: FoundDomain) -> None:
+    """Remember which tasks were asked for by name; a domain named alone asks for all."""
+    if found.task is None:
+        named[found.name] = None
+    elif (tasks := named.setdefault(found.name, set())) is not None:
+        tasks.add(found.task)
+
+
 # What took selected tasks away: a gate is checked on all of them, or not at all.
 #
 # What is selected, the domains tell, in the process that records results, whatever was collected.
@@ -391,8 +409,7 @@ def deselection_reason(sop: SopSession) -> str:
     unused = unused_agents(sop)
     if unused:
         return f"no test asked for a run of the typed agent {', '.join(unused)}"
-    planned, of = sop.plan.planned, len(sop.plan.selected)
-    count = sum(key not in planned for key in sop.plan.selected)
+    count, of = sop.plan.taken_away, len(sop.plan.selected)
     if not of and is_narrowed(sop.config):
         # If all of them go, the controller of xdist may be told of none.
         count = of = len(list(expected_runs(sop)))
@@ -457,6 +474,12 @@ def missing_runs(sop: SopSession) -> Mapping[RunKey, None]:
 def whole_plan(sop: SopSession) -> dict[RunKey, None]:
     """Return the denominator: what items ask for, and what is missing."""
     return {**sop.plan.planned, **missing_runs(sop)}
+
+
+def in_order_of_plan(sop: SopSession, records: Iterable[RunRecord]) -> Sequence[RunRecord]:
+    """Sort runs as the saved session has them."""
+    places = {key: place for place, key in enumerate(whole_plan(sop))}
+    return sorted(records, key=lambda one: places.get(one.key, len(places)))
 
 
 def expected_runs(sop: SopSession) -> Iterator[RunKey]:
@@ -567,6 +590,15 @@ def is_narrowed(config: pytest.Config) -> bool:
     """Tell whether options of pytest, or ids, may take items away."""
     given = any(_option(config, name) for name in _SELECTORS.values())
     return given or any("::" in argument for argument in config.args)
+
+
+def is_due(sop: SopSession) -> bool:
+    """Tell whether a run is surely made, before anything is collected.
+
+    That is so if no test but the built-in one is asked for, and nothing takes tests away.
+    """
+    paths = sop.config.args_source is pytest.Config.ArgsSource.ARGS
+    return sop.makes_runs and not paths and not is_narrowed(sop.config)
 
 
 def named_tasks(sop: SopSession) -> Sequence[str]:

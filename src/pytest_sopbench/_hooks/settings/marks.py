@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
@@ -43,28 +44,33 @@ def check_mark(mark: pytest.Mark, where: str) -> None:
         raise pytest.UsageError(msg)
 
 
-def marked(item: pytest.Item, keyword: str) -> Any:
-    """Return what the closest mark of a test that has the keyword says, or `None`."""
-    for mark in item.iter_markers("sop"):
+def marked(marks: Iterable[pytest.Mark], keyword: str) -> Any:
+    """Return what the closest mark that has the keyword says, or `None`."""
+    for mark in marks:
         if keyword in mark.kwargs:
             return mark.kwargs[keyword]
     return None
 
 
 def marked_domains(definition: pytest.Item) -> tuple[str, ...]:
-    value = marked(definition, "domain")
+    value = marked(definition.iter_markers("sop"), "domain")
     if value is None:
         return ()
     return (value,) if isinstance(value, str) else tuple(value)
 
 
 def marked_agent(item: pytest.Item) -> str | None:
-    spec: str | None = marked(item, "agent")
+    spec: str | None = marked(item.iter_markers("sop"), "agent")
     return spec
 
 
+def marked_trials(definition: pytest.Item) -> int | None:
+    trials: int | None = marked(definition.iter_markers("sop"), "trials")
+    return trials
+
+
 def answer_ignored(item: pytest.Item) -> bool:
-    answer: str | None = marked(item, "answer")
+    answer: str | None = marked(item.iter_markers("sop"), "answer")
     return answer == "ignored"
 
 

@@ -167,12 +167,7 @@ class McpTools:
             call.close()
             self._wait()
             raise McpServerGoneError(self._gone) from None
-        with self._lock:
-            self._waiting.add(asked)
-            is_gone = bool(self._gone)
-        if is_gone:
-            # It went meanwhile, and a loop that has ended answers nobody.
-            asked.cancel()
+        self._expect(asked)
         return asked
 
     def answer(self, asked: Future[CallToolResult]) -> object:
@@ -201,6 +196,14 @@ class McpTools:
         if result.is_error:
             raise ToolError(value if isinstance(value, str) else json.dumps(value))
         return value
+
+    def _expect(self, asked: Future[Any]) -> None:
+        with self._lock:
+            self._waiting.add(asked)
+            is_gone = bool(self._gone)
+        if is_gone:
+            # It went meanwhile, and a loop that has ended answers nobody.
+            asked.cancel()
 
     def _wait(self) -> None:
         if self._thread.ident is not None:

@@ -55,6 +55,9 @@ from pytest_sopbench._running.tools.domain_code import (
     Arguments,
     Manager,
     ManagerFactory,
+    bedrock_specs,
+    openai_specs,
+    plain_specs,
     process,
     typed_afunction,
     typed_function,
@@ -157,32 +160,15 @@ class Tools:
 
     def openai(self) -> list[dict[str, JsonValue]]:
         """The tool specs in the shape of OpenAI's `tools` parameter."""
-        return [{"type": "function", "function": one} for one in self.json_schema()]
+        return openai_specs(_behind(self).specs)
 
     def bedrock(self) -> list[dict[str, JsonValue]]:
         """The tool specs in the shape of Bedrock's `toolConfig["tools"]`."""
-        return [
-            {
-                "toolSpec": {
-                    "name": one["name"],
-                    "description": one["description"],
-                    "inputSchema": {"json": one["parameters"]},
-                }
-            }
-            for one in self.json_schema()
-        ]
+        return bedrock_specs(_behind(self).specs)
 
     def json_schema(self) -> list[dict[str, JsonValue]]:
         """The tool specs as `name`, `description` and `parameters`, a JSON schema."""
-        # Each asking makes copies.
-        return [
-            {
-                "name": spec.name,
-                "description": spec.description,
-                "parameters": to_json_value(spec.parameters),
-            }
-            for spec in _behind(self).specs
-        ]
+        return plain_specs(_behind(self).specs)
 
     def output_schema(self) -> JsonValue:
         """The JSON schema of the answer, if it is a document; else `None`."""
