@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import pytest
 
 from pytest_sopbench._hooks.exit_guard import ExitGuard
-from pytest_sopbench._hooks.results.recorder import interrupts_held_back
+from pytest_sopbench._hooks.results.recorder import Deferral
 
 
 class LeftError(Exception):
@@ -195,35 +195,46 @@ def press_ctrl_c() -> None:
 
 def test_ctrl_c_comes_after_the_block_that_holds_it_back() -> None:
     done: list[str] = []
+    deferral = Deferral()
 
     def enter() -> None:
-        with interrupts_held_back():
+        with deferral:
             press_ctrl_c()
             done.append("entered")
         done.append("after")
 
-    with pytest.raises(KeyboardInterrupt):
+    with deferral.installed(), pytest.raises(KeyboardInterrupt):
         enter()
 
     assert ["entered"] == done
 
 
+def test_ctrl_c_outside_of_such_a_block_comes_at_once() -> None:
+    deferral = Deferral()
+
+    with deferral.installed(), pytest.raises(KeyboardInterrupt):
+        press_ctrl_c()
+
+
 def test_one_that_was_held_back_comes_once() -> None:
+    deferral = Deferral()
+
     def impatient() -> None:
-        with interrupts_held_back():
+        with deferral:
             press_ctrl_c()
             press_ctrl_c()
 
-    with pytest.raises(KeyboardInterrupt):
-        impatient()
-    with interrupts_held_back():
-        pass
+    with deferral.installed():
+        with pytest.raises(KeyboardInterrupt):
+            impatient()
+        with deferral:
+            pass
 
 
 def test_the_handler_of_before_is_put_back() -> None:
     before = signal.getsignal(signal.SIGINT)
 
-    with interrupts_held_back():
+    with Deferral().installed():
         assert before is not signal.getsignal(signal.SIGINT)
 
     assert before is signal.getsignal(signal.SIGINT)
@@ -232,7 +243,7 @@ def test_the_handler_of_before_is_put_back() -> None:
 def test_a_handler_that_somebody_else_has_set_stays() -> None:
     before = signal.getsignal(signal.SIGINT)
 
-    with interrupts_held_back():
+    with Deferral().installed():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     assert signal.SIG_IGN is signal.getsignal(signal.SIGINT)
@@ -240,15 +251,18 @@ def test_a_handler_that_somebody_else_has_set_stays() -> None:
 
 
 def test_an_error_inside_is_raised_as_it_is() -> None:
-    with pytest.raises(ZeroDivisionError), interrupts_held_back():
+    deferral = Deferral()
+
+    with deferral.installed(), pytest.raises(ZeroDivisionError), deferral:
         raise ZeroDivisionError
 
 
 def test_a_thread_that_gets_no_signals_goes_on_unguarded() -> None:
     done: list[str] = []
+    deferral = Deferral()
 
     def work() -> None:
-        with interrupts_held_back():
+        with deferral.installed(), deferral:
             done.append("worked")
 
     thread = threading.Thread(target=work)

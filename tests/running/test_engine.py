@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 from pytest_sopbench import Trace
 from pytest_sopbench._core.availability import is_unavailable
 from pytest_sopbench._core.model.trace import Ending
+from pytest_sopbench._running import engine as engines
 from pytest_sopbench._running import event_loop as awaiting
+from pytest_sopbench._running import threads as starting
 from pytest_sopbench._running import threads as workers
 from pytest_sopbench._running.limits import Limit
 from pytest_sopbench.errors import ToolSpecError, Unavailable
@@ -108,8 +110,7 @@ def test_256_runs_are_in_flight_at_once(flights: Any) -> None:
     engine = flights.engine(256, timeout=60.0)
     keys = [str(number) for number in range(256)]
 
-    first, *others = [flights.job(key, lambda: barrier.wait(SOON) and "met") for key in keys]
-    engine.ensure(first, others)
+    engine.ensure("0", keys[1:], lambda key: flights.job(key, lambda: barrier.wait(SOON) and key))
 
     assert {Ending.RETURNED} == {engine.wait(key).ending for key in keys}
     assert 256 == engine.standing().peak
@@ -166,8 +167,8 @@ def test_the_current_run_is_the_next_to_start(flights: Any) -> None:
         engine.submit(flights.job(key, gate.agent(key)))
 
     gate.entered.get(timeout=SOON)
-    engine.ensure(flights.job("d", gate.agent("d")), [flights.job("e", gate.agent("e"))])
-    engine.ensure(flights.job("a", gate.agent("a")), [])
+    engine.ensure("d", ["e"], lambda key: flights.job(key, gate.agent(key)))
+    engine.ensure("a", [], flights.job)
     gate.opened.set()
     for key in "abcde":
         engine.wait(key)
@@ -177,18 +178,19 @@ def test_the_current_run_is_the_next_to_start(flights: Any) -> None:
 
 
 def test_a_key_is_run_once(flights: Any) -> None:
-    made: list[str] = []
+    asked: list[str] = []
     engine = flights.engine(2)
 
-    def job(key: str) -> Any:
-        return flights.job(key, lambda: made.append(key) or key)
+    def job_of(key: str) -> Any:
+        asked.append(key)
+        return flights.job(key, lambda: key)
 
     for current in "abc":
-        engine.ensure(job(current), map(job, "abc"))
+        engine.ensure(current, "abc", job_of)
         assert current == text(engine.wait(current))
     engine.submit(flights.job("a", lambda: "again"))
 
-    assert ["a", "b", "c"] == sorted(made)
+    assert ["a", "b", "c"] == asked
     assert "a" == text(engine.wait("a"))
 
 
@@ -270,7 +272,7 @@ def test_where_one_run_is_in_flight_and_none_is_timed_out_it_is_made_here(flight
         made.append("")
         return threading.current_thread().name
 
-    engine.ensure(flights.job("a", agent), [flights.job(key, agent) for key in "bcd"])
+    engine.ensure("a", "bcd", lambda key: flights.job(key, agent))
 
     assert engine.direct
     assert [] == made
@@ -481,6 +483,23 @@ def test_where_the_system_gives_no_more_threads_those_there_are_have_to_do(
         assert 8 == engine.standing().limit
 
 
+def test_without_a_watchdog_runs_time_out_while_somebody_waits(
+    flights: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, release = workers.start, threading.Event()
+
+    def scarce(thread: threading.Thread) -> None:
+        if thread.name == "sopbench-watchdog":
+            raise MemoryError
+        start(thread)
+
+    monkeypatch.setattr(workers, "start", scarce)
+    trace = flights.run(lambda: release.wait(SOON), timeout=0.2)
+    release.set()
+
+    assert Ending.TIMED_OUT is trace.ending
+
+
 async def hang_async() -> None:
     await asyncio.sleep(SOON)
 
@@ -525,6 +544,7 @@ def test_500_runs_of_all_kinds_are_each_counted_once(flights: Any) -> None:
     assert expected == endings
     assert Counter(expected.keys()) == Counter(notes.ended_keys)
     assert (500, 500) == (engine.standing().started, engine.standing().ended)
+    assert {"0", str(41 * 6)} == set(engine.standing().abandoned)
 
 
 def test_errors_that_are_nested_very_deep_are_an_error_of_the_agent(flights: Any) -> None:
@@ -580,6 +600,64 @@ def test_a_value_that_refuses_everything_is_no_fault_of_ours(flights: Any) -> No
     assert Ending.RAISED is flights.run(agent).ending
 
 
+def test_a_run_that_its_thread_lets_go_of_is_an_error_and_keeps_no_other_from_its_place(
+    flights: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the memory is used up, any two lines may have an exception between them."""
+    engine = flights.engine(1, timeout=SOON)
+    monkeypatch.setattr(engines, "LOOKS", 2)
+    work = engine._work
+
+    def give_up_on_first(worker: Any, flight: Any) -> None:
+        if flight.key == "a":
+            raise MemoryError
+        work(worker, flight)
+
+    monkeypatch.setattr(engine._threads, "_work", give_up_on_first)
+    for key in "ab":
+        engine.submit(flights.job(key, lambda: "done"))
+
+    lost, other = engine.wait("a"), engine.wait("b")
+
+    assert Ending.RAISED is lost.ending
+    assert "the thread of the run let go of it" in lost.problem.message
+    assert "done" == text(other)
+
+
+def test_a_thread_that_ended_is_given_no_run(flights: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = flights.engine(1, timeout=SOON)
+    engine.submit(flights.job("a", lambda: "done"))
+    engine.wait("a")
+    # It puts itself among the idle ones after it has told the outcome.
+    for _ in range(60_000):
+        if engine._threads._idle:
+            break
+        time.sleep(0.001)
+    (idle,) = engine._threads._idle
+    idle.dismiss()
+    idle._thread.join(SOON)
+
+    engine.submit(flights.job("b", lambda: "done"))
+
+    assert "done" == text(engine.wait("b"))
+
+
+# Starting threads where the memory is used up.
+
+
+class DiesEarly(threading.Thread):
+    """A thread that ends before it says that it has begun, as for want of memory."""
+
+    def _bootstrap(self) -> None: ...
+
+
+def test_a_thread_that_never_begins_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting, "PATIENCE", 0.05)
+
+    with pytest.raises(RuntimeError, match="the new thread did not begin"):
+        starting.start(DiesEarly(daemon=True))
+
+
 # Sync code that waits for async code, and the other way round.
 
 
@@ -589,7 +667,7 @@ def test_work_that_is_cancelled_before_it_begins_is_not_done(
     begin: list[Callable[[], None]] = []
     done: list[str] = []
 
-    monkeypatch.setattr(awaiting.Thread, "start", lambda thread: begin.append(thread.run))
+    monkeypatch.setattr(awaiting, "start", lambda thread: begin.append(thread.run))
     future = awaiting.in_thread(lambda: done.append(""))
 
     future.cancel()

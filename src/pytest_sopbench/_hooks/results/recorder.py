@@ -100,28 +100,50 @@ class EarlyAbort:
 # A Ctrl-C that comes while something must not be left half done.
 
 
-@contextmanager
-def interrupts_held_back() -> Generator[None]:
-    """Let a Ctrl-C come when the block is over, if this is the thread that it reaches."""
-    # pytest says where the user has interrupted, which is not here.
-    __tracebackhide__ = True
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield
-        return
-    held: list[FrameType | None] = []
+class Deferral:
+    """Can hold a Ctrl-C back until the end of what must not be left half done.
 
-    def hold(_: int, frame: FrameType | None) -> None:
-        held.append(frame)
+    The handler is exchanged once, since exchanging it costs more than what it guards.
+    """
 
-    signal.signal(signal.SIGINT, hold)
-    try:
-        yield
-    finally:
-        if signal.getsignal(signal.SIGINT) is hold:
-            signal.signal(signal.SIGINT, before)
-        if held:
-            before(int(signal.SIGINT), held[-1])
+    def __init__(self) -> None:
+        self._before: Callable[[int, FrameType | None], Any] | None = None
+        self._holding = False
+        self._held: list[FrameType | None] = []
+
+    @contextmanager
+    def installed(self) -> Generator[None, None, None]:
+        """Take Ctrl-C over, if this is the thread that it reaches."""
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(before):
+            yield
+            return
+        self._before = before
+        signal.signal(signal.SIGINT, self._handle)
+        try:
+            yield
+        finally:
+            if signal.getsignal(signal.SIGINT) == self._handle:
+                signal.signal(signal.SIGINT, before)
+
+    def __enter__(self) -> None:
+        """Let a Ctrl-C come when the block is over."""
+        self._holding = True
+
+    def __exit__(self, *_: object) -> None:
+        self._holding = False
+        if self._held:
+            frame = self._held.pop()
+            self._held.clear()
+            self._handle(int(signal.SIGINT), frame)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        # pytest says where the user has interrupted, which is not here.
+        __tracebackhide__ = True
+        if self._holding:
+            self._held.append(frame)
+        elif self._before is not None:
+            self._before(number, frame)
 
 
 INTERRUPTED: Final = "it had begun when the session was cut short"
@@ -137,6 +159,7 @@ class SessionRecorder:
         sop.plan.made = self._outcomes
         self.crashes = WorkerCrashes(sop, self._outcomes)
         self._tallies: dict[GroupKey, Tally] = {}
+        self._interrupts = Deferral()
         self._crashed: list[str] = []
         # The runs whose tests have begun, if one process makes one run at a time.
         self._started: dict[RunKey, None] = {}
@@ -184,14 +207,15 @@ class SessionRecorder:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         self._has_begun = True
-        return (yield)
+        with self._interrupts.installed():
+            return (yield)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # Most reports bring no result.
         if PAYLOAD in report.__dict__:
             # A run that Ctrl-C caught between the counts and the file would be in one of them only.
-            with interrupts_held_back():
+            with self._interrupts:
                 # Taken off the report, because pytest keeps every report until the end.
                 self._take(report, detach(report))
         if report.when == "teardown":
@@ -215,7 +239,7 @@ class SessionRecorder:
 
     def learn(self, plan: str, node: Any) -> None:
         """Take over the plan that a worker has sent at its end; see `_learn`."""
-        with interrupts_held_back():
+        with self._interrupts:
             self._learn(plan, node)
 
     def _learn(self, plan: str, node: Any) -> None:
@@ -257,7 +281,7 @@ class SessionRecorder:
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
         """Enter the run that a worker was making when it died."""
-        with interrupts_held_back():
+        with self._interrupts:
             self._take_crash(crashitem, report, sched)
 
     def _take_crash(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:

@@ -43,7 +43,7 @@ from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
 from pytest_sopbench._hooks.session.variants import VARIANT
 from pytest_sopbench._running.engine import Engine
 from pytest_sopbench._running.limits import EngineStatus, Job, Limits
-from pytest_sopbench._running.observing import Capture, show_from_now_on
+from pytest_sopbench._running.observing import Capture, show_from_now_on, standing_watch
 from pytest_sopbench._running.tools.domain_code import ManagerFactory
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench._settings.readers import GivenAgent
@@ -285,8 +285,8 @@ class Runs:
                 ended=self.ended,
             )
             stack.callback(self._engine.stop)
-            if not self.pace.direct:
-                stack.enter_context(output_apart(self._sop.config))
+            apart = standing_watch() if self.pace.direct else output_apart(self._sop.config)
+            stack.enter_context(apart)
             if self.pace.ahead:
                 self._upcoming = ItemQueue(session)
             return (yield)
@@ -384,8 +384,8 @@ class Runs:
         left = self._journal.left(ref.key)
         return None if left is None else replace(judged(self._sop, ref, task, left), inherited=True)
 
-    def _ahead(self, queue: ItemQueue, job: RunJob, item: pytest.Item) -> Iterator[RunJob]:
-        """Yield runs that may be begun now, as many as the look-ahead has room for."""
+    def _ahead(self, queue: ItemQueue, job: RunJob, item: pytest.Item) -> Iterator[RunKey]:
+        """Yield the keys of runs that may be begun now, as many as the look-ahead has room for."""
         following = queue.after(item)
         while len(self._foreseen) < self.pace.ahead and not self._is_held_back:
             other = next(following, None) if self.starts.are_open else None
@@ -400,8 +400,8 @@ class Runs:
                 self._ended[ref.key] = left
                 continue
             agent = self.agent_of(ref.key) or job.agent
-            upcoming = self._jobs[ref.key] = self._job(ref, ref.task, agent, job.approver)
-            yield upcoming
+            self._jobs[ref.key] = self._job(ref, ref.task, agent, job.approver)
+            yield ref.key
 
     def _is_foreseeable(
         self, ref: TaskRef, other: pytest.Item, job: RunJob, item: pytest.Item
@@ -426,12 +426,12 @@ class Runs:
                 # A worker is sent items while it waits, and their runs have room beside this one.
                 with self._holding:
                     for upcoming in self._ahead(queue, job, item):
-                        engine.submit(upcoming)
+                        engine.submit(self._jobs[upcoming])
             for one in self._looks:
                 one()
 
         ahead = () if queue is None else self._ahead(queue, job, item)
-        engine.ensure(job, ahead)
+        engine.ensure(key, ahead, self._jobs.__getitem__)
         try:
             trace = engine.wait(key, look)
         except BaseException as error:

@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -29,7 +30,7 @@ from pytest_sopbench._loading.finding import FoundDomain
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.rows import TaskRows
 from pytest_sopbench._running.comparing import SOURCES, Comparer, Comparers, Place, find_comparers
-from pytest_sopbench._running.importing import SlowImportError, limited_import
+from pytest_sopbench._running.importing import ImportLimit, SlowImportError
 from pytest_sopbench._running.limits import HIGHEST, START, Limit
 from pytest_sopbench._settings.readers import Sample
 from pytest_sopbench.errors import ComparerError
@@ -230,7 +231,7 @@ def import_limit(config: pytest.Config, options: Options, what: str) -> Generato
     try:
         with (
             kept_descriptors(breakage.note, f"while {what} was imported"),
-            limited_import(what, seconds, partial(_say, config)),
+            ImportLimit(seconds, partial(_say, config)).watching(what),
         ):
             yield
     except SlowImportError as error:
@@ -393,6 +394,8 @@ def judging_of(config: pytest.Config, options: Options) -> Judging:
     if _JUDGING not in config.stash:
         from pytest_sopbench._judge.judging import Judging  # noqa: PLC0415 - few sessions judge
 
+        # The report is needed after the runs, which may break imports.
+        import_module("pytest_sopbench._judge.calibrating")
         config.stash[_JUDGING] = Judging(
             words=options.judge,
             folder=options.judgements_dir,

@@ -51,6 +51,9 @@ from pytest_sopbench.errors import LoadingError, SopbenchError
 # only the process that collects them can know; a worker of xdist sends it with its first report,
 # since a task is never read back from a node id.
 
+# Taken at import: an agent may put another function into its place.
+_dumps, _loads = json.dumps, json.loads
+
 
 @dataclass(slots=True)
 class Part:
@@ -114,7 +117,7 @@ class Plan:
         part = self.tests
         every = {**part.selected, **dict.fromkeys(part.keys.values()), **self.deselected}
         places = {key: place for place, key in enumerate(every)}
-        return json.dumps(
+        return _dumps(
             {
                 "runs": list(places),
                 "keys": {nodeid: places[key] for nodeid, key in part.keys.items()},
@@ -130,7 +133,7 @@ class Plan:
 
     def add_json(self, text: str) -> dict[str, dict[str, str]]:
         """Take over what a worker sent, and return its `contents`; every worker sends the same."""
-        data: dict[str, Any] = json.loads(text)
+        data: dict[str, Any] = _loads(text)
         runs: list[RunKey] = [RunKey(*run) for run in data["runs"]]
         keys: dict[str, int] = data["keys"]
         selected: list[int] = data["selected"]

@@ -34,6 +34,7 @@ from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.values.json import JsonValue, same_json, short_repr, to_json_value
 from pytest_sopbench._core.values.text import as_seconds
 from pytest_sopbench._running.descendants import Reaper
+from pytest_sopbench._running.threads import start
 from pytest_sopbench._settings.readers import ENV
 from pytest_sopbench.errors import ToolError, ToolSpecError, Unavailable
 
@@ -121,7 +122,7 @@ class McpTools:
         if find_spec("mcp") is None:
             self._refuse("the package 'mcp' is not installed", "install the extra wire")
         self._context = copy_context()
-        self._thread.start()
+        start(self._thread)
         try:
             self._ready.result(seconds)
         except TimeoutError:
