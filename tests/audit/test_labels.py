@@ -66,7 +66,10 @@ def test_rows_that_are_equal_and_expect_different_are_told_without_a_policy(lab:
     lab.write(policy_py=None).rows(change)
 
     assert "2 rows (3, 7) are equal for every agent" in lab.only("contradicting-rows").what
-    assert ("no agent can have a TSR above 99.2 %",) == audit(lab.folder).facts
+    assert (
+        "no label is compared with the SOP, since there is no policy.py",
+        "no agent can have a TSR above 99.2 %",
+    ) == audit(lab.folder).facts
 
 
 def test_a_column_that_only_names_the_row_makes_no_difference(lab: Any) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+
+from pytest_sopbench._hooks.items.transport import _take_own_time
 
 
 def lines_of(pytester: pytest.Pytester, name: str) -> list[str]:
@@ -105,3 +108,11 @@ def test_a_run_that_ended_before_its_test_came_has_its_own_duration(
     (recorded,) = [one["duration_s"] for one in saved().runs if one["task"] == "T_02"]
     # JUnit has three places.
     assert recorded <= reported["T_02"] + 0.001
+
+
+def test_the_time_that_a_test_waited_for_its_run_is_not_reported() -> None:
+    report: Any = SimpleNamespace(duration=101.0)
+
+    _take_own_time(report, waited=100.0, took=2.0)
+
+    assert report.duration == 3.0

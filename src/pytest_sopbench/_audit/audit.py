@@ -197,6 +197,8 @@ def _facts(subject: Subject | None, found: Score | None, *, run_code: bool) -> I
     domain = subject.domain
     if not run_code and (domain.tools_file or domain.policy_file):
         yield "its own code was not run, so nothing is known of what it does"
+    if domain.policy_file is None:
+        yield "no label is compared with the SOP, since there is no policy.py"
     if domain.mcp is not None:
         yield "its MCP server was not started, so nothing is known of what its tools do"
     if (highest := highest_rate(subject)) < 1:
