@@ -288,3 +288,27 @@ def test_a_number_that_is_matched_as_a_text_keeps_its_marks() -> None:
     answer = find_answer(read_returned('{"total": "1,250.50"}'), (field,))
 
     assert answer.values == {"total": "1,250.50"}
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        pytest.param('{"berth": "South Quay", "berth": "North Quay"}', id="a key twice"),
+        pytest.param('{"berth": "South Quay", "Berth": "North Quay"}', id="two spellings"),
+        pytest.param({"berth": "South Quay", "Berth": "North Quay"}, id="of a mapping"),
+        pytest.param(
+            {
+                "berth": "South Quay",
+                "Berth": "North Quay",
+                "messages": [{"role": "assistant", "content": '{"berth": "North Quay"}'}],
+            },
+            id="of a mapping beside a text",
+        ),
+    ],
+)
+def test_two_values_of_one_field_are_no_answer_and_both_are_named(returned: Any) -> None:
+    answer = find_answer(read_returned(returned), ONE)
+
+    assert not answer.values
+    assert "South Quay" in answer.why
+    assert "North Quay" in answer.why

@@ -32,6 +32,7 @@ from pytest_sopbench._core.values.json import (
 )
 from pytest_sopbench._core.values.text import fold, is_empty
 
+from .after import quoted
 from .reader import Reader
 from .values import settled
 
@@ -58,7 +59,8 @@ def find_answer(returned: Returned, fields: tuple[OutputField, ...], sop: str = 
     names = field_names(tuple(field.name for field in fields))
     required = [field for field in fields if field.compare is not Compare.IGNORE]
     short: list[Answer] = []
-    against = ""
+    twice = names.contradicted(returned.mapping)
+    against = f"one field has two values: {quoted(twice)}" if twice else ""
     is_mapping = returned.kind is ReturnedKind.MAPPING
     # A mapping is the answer, but if it wraps a text, that text is.
     order = (
@@ -66,11 +68,9 @@ def find_answer(returned: Returned, fields: tuple[OutputField, ...], sop: str = 
         if is_mapping
         else (ReturnedKind.TEXT, ReturnedKind.MAPPING)
     )
-    for source in order:
+    for source in () if twice else order:
         if source is ReturnedKind.MAPPING:
             found = _in_mapping(returned, names, required)
-            if twice := names.contradicted(returned.mapping):
-                found, against = None, f"two values are given for {twice}"
         elif source is ReturnedKind.TEXT and returned.text:
             found, against = _in_text(returned.text, names, required, sop)
         else:

@@ -20,7 +20,7 @@ from pytest_sopbench._core.values.text import fold, is_empty
 
 from .after import Afterwards, corrections, is_draft, meant, quoted
 from .echoes import SHORTEST, Echoes
-from .lines import find_runs
+from .lines import LONGEST, find_runs
 from .numbers import measures_of
 from .text import BLANK, CONTAINERS, HOLDERS, Element, plain_html, see
 from .values import (
@@ -381,12 +381,12 @@ class Reader:
         """Return the fields that an object has, itself or under keys that hold an answer."""
         short = None
         whole: list[tuple[Mapping[str, JsonValue], Mapping[str, JsonValue]]] = []
-        seen: list[Mapping[str, Any]] = []
+        twice = ""
         level: list[Mapping[str, Any]] = [value]
         while level and not whole:
-            seen += level
             for one in level:
                 values, beside = self.names.split(one)
+                twice = twice or self.names.contradicted(one)
                 if is_bare and any(
                     plain_value(self._fields[name], str(it))[1] is not Reading.EXACT
                     for name, it in values.items()
@@ -405,7 +405,9 @@ class Reader:
                 elif values and short is None:
                     short = (values, beside, "")
             level = [child for one in level for child in self._children(one)]
-        if any(map(self.names.contradicted, seen)) or any(it[0] != whole[0][0] for it in whole):
+        if twice:
+            return {}, {}, twice
+        if any(values != whole[0][0] for values, _ in whole):
             return {}, {}, str(value)[:LONGEST_LABEL]
         return (*whole[0], "") if whole else short
 
@@ -496,7 +498,7 @@ class Reader:
         """Return what stands before an answer and concludes another, or nothing."""
         if self.depth:
             return ""
-        before = self.text[max(one.start - 16_000, 0) : one.start].replace(BLANK, " ")
+        before = self.text[max(one.start - LONGEST, 0) : one.start].replace(BLANK, " ")
         return self._afterwards.before(one, before, is_marked=is_marked)
 
     def _against(self, one: Candidate, *, is_marked: bool) -> str:

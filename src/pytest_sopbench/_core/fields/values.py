@@ -471,13 +471,16 @@ class FieldNames:
         return self._by_spelling.get(fold(name))
 
     def contradicted(self, mapping: Mapping[str, JsonValue]) -> str:
-        """Return the field to which two spellings in a mapping give two values, or nothing."""
-        said: dict[str, JsonValue] = {}
+        """Return what two spellings of one field in a mapping say, if it differs, or nothing."""
+        said: dict[str, tuple[str, JsonValue]] = {}
         for key, value in mapping.items():
             field = self.field_of(key)
-            if field is not None and field in said and said[field] != value:
-                return field
-            said[field or ""] = value
+            if field is None:
+                continue
+            if field in said and said[field][1] != value:
+                first, other = said[field]
+                return f"{first.strip()}: {other}, {key.strip()}: {value}"
+            said[field] = key, value
         return ""
 
     def any_in(self, mapping: Mapping[str, JsonValue]) -> bool:

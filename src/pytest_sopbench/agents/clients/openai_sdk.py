@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -42,7 +43,7 @@ class FilteredError(Exception):
     """A filter of the provider has refused the request; its text are the categories."""
 
 
-class OpenAISdk:
+class OpenAISdk(ABC):
     """A client over the SDK; its async half belongs to the loop on which it is asked.
 
     Args:
@@ -116,9 +117,9 @@ class OpenAISdk:
         except FilteredError as filtered:
             return _withheld_by(filtered)
 
+    @abstractmethod
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         """Return what is sent by this API."""
-        raise NotImplementedError
 
     @contextmanager
     def _errors(self) -> Generator[None, None, None]:
