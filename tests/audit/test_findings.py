@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_sopbench._audit.audit import audit, disagreements_written
-from pytest_sopbench._audit.report import save_audit, saved_summary
+from pytest_sopbench._audit.report import save_audit
+from pytest_sopbench._audit.saved import saved_summary
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.cli import main
 from pytest_sopbench.errors import LoadingError

@@ -23,7 +23,7 @@ from pytest_sopbench._audit.model import (
 )
 from pytest_sopbench._audit.observing.mutants import mutate
 from pytest_sopbench._audit.observing.sandbox import Limits, observe
-from pytest_sopbench._audit.reading import Folder, Subject, content_hash, masked, read_folder
+from pytest_sopbench._audit.reading import Folder, Subject, masked, read_folder
 from pytest_sopbench._audit.rules import (
     contract,
     documents,
@@ -43,6 +43,7 @@ from pytest_sopbench._audit.rules.mutants import (
     score,
     write_strong_sample,
 )
+from pytest_sopbench._audit.saved import content_hash
 
 # Every rule of the audit, by its group.
 

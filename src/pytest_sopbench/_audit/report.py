@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from textwrap import wrap
@@ -13,8 +12,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from pytest_sopbench._audit.model import Audit, Finding, Rule, Severity
-from pytest_sopbench._audit.reading import content_hash
-from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._audit.saved import FOLDER, path_of
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._reports.text import WIDTH, cut, heading, one_line
 from pytest_sopbench._sessions.atomic import replace_file
@@ -204,10 +202,7 @@ def _wrapped(text: str) -> Iterator[str]:
     yield from (f"{_INDENT}{line.replace(_HARD, ' ')}" for line in lines[:_LINES])
 
 
-# Audits that were saved: what they found, as long as the domain's files are the same.
-
-FOLDER = Path(".sop") / "audits"
-"""Where they lie, in the folder of the project."""
+# Save an audit, for the sessions that come.
 
 
 def save_audit(audit: Audit, project: Path) -> bool:
@@ -217,7 +212,7 @@ def save_audit(audit: Audit, project: Path) -> bool:
         "summary": audit.summary,
         "counts": {severity.value: count for severity, count in audit.counts.items()},
     }
-    path = _path(project, audit.name)
+    path = path_of(project, audit.name)
     try:
         with replace_file(path) as file:
             file.write(json.dumps(content, indent=1).encode())
@@ -227,27 +222,3 @@ def save_audit(audit: Audit, project: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-def saved_summary(domain: Domain, project: Path) -> str:
-    """What the saved audit of a domain says; empty if there is none of the same content."""
-    path = _path(project, domain.name)
-    if not path.is_file():
-        return ""
-    # Only if there is a saved audit need its reader be loaded.
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        saved = json.loads(path.read_text("utf-8"))
-        if saved["hash"] == content_hash(domain.folder):
-            return str(saved["summary"])
-    return ""
-
-
-def has_faults(summary: str) -> bool:
-    """Whether an audit has found more than notes."""
-    return any(severity in summary for severity in (Severity.ERROR, Severity.WARNING))
-
-
-def _path(project: Path, name: str) -> Path:
-    # Whatever a folder is called, this is a name for a file.
-    safe = "".join(sign if sign.isalnum() or sign in "._-" else "_" for sign in name)
-    return project / FOLDER / f"{safe.lstrip('.')[:100] or 'domain'}.json"

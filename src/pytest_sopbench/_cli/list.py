@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import click
 
-from pytest_sopbench._audit.report import saved_summary
+from pytest_sopbench._audit.saved import saved_summary
 from pytest_sopbench._cli.app import (
     FAILS,
     WRONG_USAGE,

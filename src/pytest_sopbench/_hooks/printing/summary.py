@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._audit.report import has_faults, saved_summary
+from pytest_sopbench._audit.saved import has_faults, saved_summary
 from pytest_sopbench._core.comparing import Leaderboard, leaderboard_of
 from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions import GateState
