@@ -85,7 +85,8 @@ def list_domains(  # noqa: PLR0913 - click gives each option
         problems = [{"name": name, "problem": problem} for name, problem in broken.items()]
         echo_json([*(_domain_as_json(one, mask) for one in domains), *problems])
     else:
-        audits = {one.name: saved_summary(one, project().folder) for one in domains}
+        folder = project().folder
+        audits = {one.name: saved_summary(one, folder) for one in domains}
         verbosity = verbose - quiet
         say_lines(
             map(mask, listing_lines(domains, broken=broken, audits=audits, verbosity=verbosity))

@@ -6,6 +6,7 @@ import difflib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NoReturn, TypeAlias, cast
@@ -546,9 +547,7 @@ def read_contract(
         LoadingError: a key or value that no rule has, a rule without a demand or with two, an
             id given twice, or the name of a tool or column that the domain does not have.
     """
-    # What every rule has, and one key for each kind of demand.
-    demands: dict[str, Any] = {str(kind): (one.shape | None, None) for kind, one in READERS.items()}
-    shape: type[_Rule] = create_model("Rule", __base__=_Rule, **demands)
+    shape = _rule_shape()
     seen: set[str] = set()
     rules: list[Rule] = []
     for number, raw in enumerate(_rule_list(data, path), start=1):
@@ -560,6 +559,13 @@ def read_contract(
         seen.add(rule.id)
         rules.append(rule)
     return Contract(rules=tuple(rules))
+
+
+@cache
+def _rule_shape() -> type[_Rule]:
+    """Return what every rule has, with one key for each kind of demand."""
+    demands: dict[str, Any] = {str(kind): (one.shape | None, None) for kind, one in READERS.items()}
+    return create_model("Rule", __base__=_Rule, **demands)
 
 
 def _rule_list(data: object, path: Path) -> Sequence[object]:
