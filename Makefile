@@ -20,7 +20,7 @@ demo: $(VENV)/.demo
 	cd demo && PATH="$(ABS_BIN):$$PATH" sh run.sh
 
 test: $(VENV)/.test
-	PATH="$(ABS_BIN):$$PATH" $(ABS_BIN)/python -m $(PYTEST) $(WORKERS) $(TESTS)
+	PATH="$(ABS_BIN):$$PATH" TMPDIR="$$(.ci/memory)" $(ABS_BIN)/python -m $(PYTEST) $(WORKERS) $(TESTS)
 
 # The whole suite, traced; it takes twice as long as `make test`.
 coverage: $(VENV)/.test
