@@ -101,8 +101,65 @@ class TestWithoutABaseline:
             *CREATED, "--sop-agent=habits:loses_second", "--sop-fail-under=1"
         )
 
-        result.stdout.fnmatch_lines([f"*{BASELINE} is not written: a gate does not hold"])
+        result.stdout.fnmatch_lines([f"*{BASELINE} is not written: a gate does not hold:*"])
         assert not (pytester.path / BASELINE).exists()
+
+    @pytest.mark.parametrize(
+        ("gate", "why"),
+        [
+            pytest.param((), "1 failed; --sop-fail-under says how many may", id="no gate"),
+            pytest.param(
+                ("--sop-gate=lost=0",),
+                "a gate does not hold: runs that are*",
+                id="no gate on misses",
+            ),
+        ],
+    )
+    def test_one_whose_misses_no_gate_bounds_is_none_either(
+        self,
+        pytester: pytest.Pytester,
+        workers: tuple[str, ...],
+        gate: tuple[str, ...],
+        why: str,
+    ) -> None:
+        args = (*CREATED, "--sop-agent=habits:loses_second", *gate, *workers)
+
+        result = pytester.runpytest(*args)
+
+        assert FAILED == result.ret
+        result.stdout.fnmatch_lines([f"*{BASELINE} is not written: {why}"])
+        assert not (pytester.path / BASELINE).exists()
+
+    def test_one_with_a_failed_test_that_no_gate_forgives_is_none_either(
+        self, pytester: pytest.Pytester
+    ) -> None:
+        file = pytester.makepyfile(
+            test_lab="""
+            import pytest
+
+            @pytest.mark.sop(domain="lab", agent="habits:right")
+            def test_it(sop_run):
+                pass
+
+            def test_of_something_else():
+                assert 0
+            """
+        )
+
+        result = pytester.runpytest(file, "--sop-compare=main,create", "--sop-fail-under=0.5")
+
+        assert FAILED == result.ret
+        assert not (pytester.path / BASELINE).exists()
+
+    def test_misses_that_a_gate_bounds_are_those_of_the_baseline(
+        self, pytester: pytest.Pytester
+    ) -> None:
+        agent = "--sop-agent=habits:loses_second"
+
+        result = pytester.runpytest(*CREATED, agent, "--sop-fail-under=0.5")
+
+        assert OK == result.ret
+        result.stdout.fnmatch_lines([f"       this session is the baseline now: {BASELINE}"])
 
     def test_one_whose_gate_was_not_asked_is_none_either(self, pytester: pytest.Pytester) -> None:
         """All of its runs were made, and the last of them stopped it."""

@@ -79,7 +79,7 @@ def test_gates_of_the_configuration_that_are_asked_are_not_named_as_replaced(
     result.stdout.no_fnmatch_line("*not checked*")
 
 
-def test_misses_of_a_session_that_becomes_the_baseline_fail_where_no_gate_bounds_them(
+def test_a_session_whose_misses_no_gate_bounds_fails_and_becomes_no_baseline(
     pytester: pytest.Pytester,
 ) -> None:
     create = ("--sop-compare=main,create", "--sop-gate=lost=0")
@@ -87,7 +87,9 @@ def test_misses_of_a_session_that_becomes_the_baseline_fail_where_no_gate_bounds
     result = pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:loses_second", *create)
 
     assert FAILED == result.ret
-    result.stdout.fnmatch_lines(["gate   lab: runs that are not correct, if no gate is*"])
+    result.stdout.fnmatch_lines(
+        ["*main.jsonl is not written: a gate does not hold: runs that are*"]
+    )
 
 
 @pytest.mark.parametrize("gate", ["lost=0", "drop=0.1", "p=0.05"])

@@ -201,13 +201,14 @@ def decide(facts: SessionFacts) -> Decision:
 def refused_as_baseline(facts: SessionFacts) -> str:
     """Say why a session may not become the baseline that is missing, or nothing.
 
-    Gates on a comparison are not checked: there is nothing yet to compare with. Misses that no gate
-    bounds fail the session, and yet it may be the baseline, as when there is no gate at all.
+    Gates on a comparison are not checked: there is nothing yet to compare with.
     """
-    asked = _asked_verdicts(replace(facts, is_baseline=True))
-    if any(verdict.state is not GateState.HOLDS for verdict in asked):
-        return "a gate does not hold"
-    return "the tasks file fails the session" if facts.entries.fails else ""
+    if facts.entries.fails:
+        return "the tasks file fails the session"
+    for one in decide(replace(facts, is_baseline=True)).verdicts:
+        if one.state is not GateState.HOLDS:
+            return f"a gate does not hold: {one.asked}{f'; {one.why}' if one.why else ''}"
+    return ""
 
 
 def _asked(facts: SessionFacts) -> Sequence[GateSpec]:

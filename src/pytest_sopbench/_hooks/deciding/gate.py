@@ -357,7 +357,7 @@ class Gate:
         self.not_evaluated = deselection_reason(self._sop) if self.is_set else ""
         if self.not_evaluated:
             return status + self._leave_open()
-        self._decided = self._ask()
+        self._decided = self._ask(0 if self.is_set else failed - self._failed.forgiven)
         if not self.is_set:
             return status
         if all(verdict.state is GateState.HOLDS for verdict in self.verdicts):
@@ -373,8 +373,11 @@ class Gate:
             self.not_evaluated += ", which fails the session"
         return self._is_relied_on
 
-    def _ask(self) -> Decision:
-        """Decide as `sopbench gate` does; a baseline that is missing is made before, if it may."""
+    def _ask(self, failed: int) -> Decision:
+        """Decide as `sopbench gate` does; a baseline that is missing is made before, if it may.
+
+        `failed` counts the tests that fail the session since no gate bounds them.
+        """
         whole = self._recorder.close()
         facts = SessionFacts(
             gates=self._sop.options.gates,
@@ -391,7 +394,8 @@ class Gate:
             drafts=drafts_of(self._sop),
         )
         if self.baseline.is_missing:
-            self._create_baseline(refused_as_baseline(facts))
+            unbound = f"{failed} failed; --sop-fail-under says how many may" if failed else ""
+            self._create_baseline(refused_as_baseline(facts) or unbound)
         return decide(replace(facts, is_baseline=self.baseline.is_made))
 
     def _create_baseline(self, refused: str = "") -> None:
