@@ -59,6 +59,13 @@ def stubborn(inputs, tools):
 def unseen(inputs, tools):
     return {"grade": "pass"}
 
+def broken_first(inputs, tools):
+    raise KeyError("sample")
+
+def one_step(inputs, tools):
+    ask(inputs["sample_id"], 1)
+    return {"grade": "pass"}
+
 # Two sessions may begin within one second.
 NOW = datetime.now() + timedelta(seconds=os.getpid())
 
@@ -606,6 +613,37 @@ def test_recordings_that_no_run_has_used_are_told(
 
     assert "alarm  none of 6 recordings was used: does the agent ask its model" in told(result)
     assert cassettes(pytester) == recorded
+
+
+def test_an_agent_that_asks_nothing_any_more_is_not_right_by_its_recording(
+    pytester: pytest.Pytester, recorded: dict[str, str]
+) -> None:
+    """What it answers without its model was recorded of nobody."""
+    agent = ("--sop-domain=lab", "--sop-agent=mine=asking:unseen", "--sop-fail-under=0.5")
+
+    result = pytester.runpytest(*agent, ONLY)
+
+    assert 1 == result.ret
+    assert "TSR      n/a (6 of 6 unavailable)" in told(result)
+    assert "gate   TSR >= 50% inconclusive" in told(result)
+
+
+def test_an_agent_that_fails_before_it_asks_has_failed(
+    pytester: pytest.Pytester, recorded: dict[str, str], saved: ReadSaved
+) -> None:
+    agent = ("--sop-domain=lab", "--sop-agent=mine=asking:broken_first")
+
+    pytester.runpytest(*agent, ONLY)
+
+    assert "error" == runs_of(saved)[0]["outcome"]
+
+
+def test_an_agent_that_asks_for_less_than_is_recorded_is_told_of(
+    pytester: pytest.Pytester, recorded: dict[str, str]
+) -> None:
+    result = pytester.runpytest("--sop-domain=lab", "--sop-agent=mine=asking:one_step", ONLY)
+
+    assert "note   6 runs asked for fewer requests than are recorded" in told(result)
 
 
 def two_tools(lab: Path, rules: list[dict[str, Any]]) -> None:

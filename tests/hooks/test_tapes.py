@@ -10,9 +10,17 @@ from typing import Any, cast
 import pytest
 
 from pytest_sopbench import RunKey, Trace
-from pytest_sopbench._core.model.trace import EMPTY, UNUSED, Ending, Problem, Returned, ReturnedKind
+from pytest_sopbench._core.model.trace import (
+    EMPTY,
+    NO_RECORDING,
+    UNUSED,
+    Ending,
+    Problem,
+    Returned,
+    ReturnedKind,
+)
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
-from pytest_sopbench._hooks.replaying import Tapes
+from pytest_sopbench._hooks.replaying import UNASKED, Tapes
 from pytest_sopbench._replay.cassette_lines import TaskPlace
 from pytest_sopbench._replay.exchange import Recording, Request, Response, Shaping
 from pytest_sopbench._replay.run_tape import RunTape, current_tape
@@ -85,7 +93,7 @@ def test_run_whose_recording_was_changed_by_hand_is_unavailable_and_says_what_to
 @pytest.mark.parametrize(
     ("recording", "note"),
     [
-        pytest.param(recording_of(FIRST), f"{UNUSED} of its requests none of 1 came", id="one"),
+        pytest.param(recording_of(FIRST), f"{NO_RECORDING} {UNASKED}", id="one"),
         pytest.param(
             Recording(recorded="2026-10-12T08:00:00+00:00"), f"{UNUSED} {EMPTY}", id="empty"
         ),

@@ -23,6 +23,7 @@ from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.model.trace import (
     CHANGES,
     EMPTY,
+    FEWER,
     IGNORE,
     MASK_IT,
     MISSING,
@@ -69,6 +70,7 @@ OUTPUT: Final = "sop_replay"
 
 LOST: Final = "a thread without the context of its run"
 ELSEWHERE: Final = "an agent elsewhere"
+UNASKED: Final = "a recording that was not used"
 _WELL: Final = frozenset((Ending.RETURNED, Ending.OVER_LIMIT))
 """How a run ends whose recording may take the place of an older one."""
 
@@ -194,8 +196,14 @@ class Tapes:
             self._watching.end(tape)
         taken = tape.taken
         miss = taken.miss or self._lost_context(taken, recording, seen)
-        if miss is None and is_elsewhere and self._mode == "only" and not taken.served:
-            miss = _UNSEEN
+        if miss is None and self._mode == "only" and not taken.served:
+            count = len(recording.exchanges)
+            if is_elsewhere:
+                miss = _UNSEEN
+            elif count and trace.ending is Ending.RETURNED:
+                miss = Miss(
+                    path=UNASKED, lines=(f"none of its {counted(count, 'request')}", *_ANEW)
+                )
         if miss is not None:
             return missed(trace, miss)
         notes = [*self._notes(ref, trace, taken, recording)]
@@ -222,6 +230,8 @@ class Tapes:
     ) -> Generator[str]:
         if taken.served and not taken.live and not taken.lost:
             yield f"{REPLAYED} {recording.recorded.partition('T')[0]}"
+            if taken.served < (count := len(recording.exchanges)):
+                yield f"{FEWER} {taken.served} of {count}"
             return
         if self._mode != "record" and recording.recorded and not taken.live:
             # What got no reply was seen, and so was its run.
@@ -279,6 +289,11 @@ _UNSEEN: Final = Miss(
 )
 """Why a run says nothing whose agent, in another process, was served nothing of its recording."""
 
+_ANEW: Final = (
+    "was asked for by a client that is seen. If the agent asks no model there any more, record",
+    "it anew: --sop-replay=record",
+)
+
 
 def _unused(recording: Recording) -> Generator[str]:
     count = len(recording.exchanges)
@@ -321,6 +336,7 @@ class ReplayTotals:
         self._requests = 0
         self._kept: Counter[str] = Counter()
         self._partial = 0
+        self._fewer = 0
         self._refused: list[str] = []
         self._misses: Counter[str] = Counter()
         self._advised = 0
@@ -370,6 +386,7 @@ class ReplayTotals:
             NO_RECORDING: self._miss,
             CHANGES: self._change,
             UNUSED: self._leave,
+            FEWER: lambda _: self._ask_fewer(),
             RECORDED: self._record,
             NOT_KEPT: lambda _: self._kept.update([run.outcome.value]),
             NOT_WHOLE: lambda _: self._lose(),
@@ -377,6 +394,9 @@ class ReplayTotals:
         }
 
     def _miss(self, path: str) -> None:
+        if path == UNASKED:
+            self._leave(path)
+            return
         self._misses[path] += 1
         # So that `sopbench cassettes` can say it as well.
         misses = dict(self._misses.most_common())
@@ -397,6 +417,9 @@ class ReplayTotals:
     def _lose(self) -> None:
         self._partial += 1
 
+    def _ask_fewer(self) -> None:
+        self._fewer += 1
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take what a worker tells at its end; a dead one tells nothing."""
@@ -412,6 +435,8 @@ class ReplayTotals:
         if self._replayed:
             cost = "" if not self._cost else f", {money(self._cost)} when recorded"
             yield f"replay {counted(self._replayed, 'run')} replayed{cost}"
+        if self._fewer:
+            yield f"note   {counted(self._fewer, 'run')} asked for fewer requests than are recorded"
         yield from self._unused_lines()
         yield from self._miss_lines()
         yield from self._record_lines()

@@ -53,8 +53,8 @@ MUTANTS = (
     Mutant(
         "wire/unseen-model-is-replayed",
         "Tapes.settle",
-        "        if miss is None and is_elsewhere and",
-        "        if miss and is_elsewhere and",
+        "            if is_elsewhere:",
+        "            if False:",
         (f"{_RECORDINGS}a_service_that_goes_past_the_address_it_is_told_replays_as_unavailable",),
         "A service asks its model, and that passes for a replay.",
     ),

@@ -283,6 +283,9 @@ HELD: Final = "held its event loop for"
 REPLAYED: Final = "replayed: every reply of a model is of"
 """How the note of a run begins that sent nothing; the day of its recording follows."""
 
+FEWER: Final = "asked for fewer requests than are recorded:"
+"""How the note of a replayed run begins that left some out; how many follows."""
+
 NO_RECORDING: Final = "no recording:"
 """How the note of a run begins that sent what is not recorded; where it differs follows."""
 
