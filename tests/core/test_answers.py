@@ -344,3 +344,92 @@ def test_markdown_is_loaded_only_where_lines_have_to_be_read(said: object, is_lo
     )
 
     assert str(is_loaded) == done.stdout.strip()
+
+
+DECISION = (OutputField(name="decision", type=FieldType.ENUM, values=("refund", "decline")),)
+RIGHT = '{"decision": "refund"}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('{"decision": "refund", "success": false}', id="success is false"),
+        pytest.param('{"decision": "refund", "Error": "the bank is away"}', id="an error"),
+        pytest.param(f'{{"output": {RIGHT}, "error": "the bank is away"}}', id="around it"),
+        pytest.param(f'```json\n{{"output": {RIGHT}, "success": "false"}}\n```', id="in a fence"),
+        pytest.param(f'loading\n{{"output": {RIGHT}, "error": "away"}}', id="behind a log line"),
+        pytest.param(f'{RIGHT}\n{{"error": "away"}}', id="in the next line"),
+        pytest.param(f'data: {{"output": {RIGHT}}}\n\ndata: {{"error": "away"}}', id="events"),
+        pytest.param(f'{{"output": {RIGHT}, "error": "away", "usage": {{', id="cut off behind it"),
+        pytest.param(f'{{"output": {RIGHT}', id="cut off"),
+        pytest.param(f'{{"success": false, "answer": {RIGHT}', id="cut off, failure before it"),
+    ],
+)
+def test_a_text_that_says_that_its_run_failed_or_is_cut_off_is_no_answer(text: str) -> None:
+    answer = find(text, DECISION)
+
+    assert not answer.complete
+    assert not answer.values
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('{"decision": "refund", "success": true, "error": null}', id="none"),
+        pytest.param(f'{{"output": {RIGHT}, "error": ""}}', id="empty"),
+        pytest.param(
+            f'{{"error": "not found"}}\n\nI asked again.\n\n{RIGHT}', id="of a call before"
+        ),
+        pytest.param(f'"answer": {RIGHT}', id="under a name, without an object around it"),
+    ],
+)
+def test_a_text_that_tells_of_no_failure_of_its_run_is_read(text: str) -> None:
+    assert {"decision": "refund"} == find(text, DECISION).values
+
+
+def test_a_field_that_is_called_error_is_no_failure() -> None:
+    fields = (*DECISION, OutputField(name="error", type=FieldType.TEXT))
+
+    answer = find('{"decision": "decline", "error": "E-17", "success": false}', fields)
+
+    assert {"decision": "decline", "error": "E-17"} == answer.values
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        pytest.param({"output": {"decision": "refund"}, "success": "false"}, "success is False"),
+        pytest.param({"output": {"decision": "refund"}, "success": 0}, "success is False"),
+        pytest.param({"decision": "refund", "Error": "away"}, "away"),
+        pytest.param({"decision": "refund", "success": False, "error": "away"}, "away"),
+        pytest.param({"decision": "refund", "success": "yes", "error": "none"}, None),
+    ],
+)
+def test_a_mapping_says_that_its_run_failed_however_it_is_written(
+    said: Mapping[str, object], why: str | None
+) -> None:
+    assert why == read_returned(said).declared_error
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param({"decision": "refund", "status": "preliminary"}, id="a draft"),
+        pytest.param({"decision": "refund", "final": False}, id="not final"),
+    ],
+)
+def test_a_mapping_that_says_it_is_a_draft_is_no_answer(said: Mapping[str, object]) -> None:
+    answer = find(said, DECISION)
+
+    assert not answer.complete
+    assert "beside the answer stands" in answer.why
+
+
+@pytest.mark.parametrize("open_", ["...", "<summary>", "TBD", "???"])
+def test_what_is_still_to_be_filled_in_is_not_present(open_: str) -> None:
+    field = OutputField(name="summary", type=FieldType.TEXT, compare=Compare.PRESENT)
+
+    answer = find({"summary": open_}, (field,))
+
+    assert not answer.complete
+    assert "still to be filled in" in answer.why

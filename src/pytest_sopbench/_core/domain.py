@@ -184,7 +184,7 @@ _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure
 _NAMES: Final[Mapping[type, str]] = {ValueCondition: "Comparison"}
 """Types that had another name once; by the new one no older baseline would be comparable."""
 
-VERSION = 6
+VERSION = 7
 """Counts up when the judge itself decides otherwise than before for the same rules."""
 
 

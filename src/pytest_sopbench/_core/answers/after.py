@@ -378,6 +378,23 @@ def is_draft(name: str, value: JsonValue) -> bool:
     return isinstance(value, str) and _DRAFT.match(value.strip()) is not None
 
 
+def told_beside(beside: Mapping[str, JsonValue], required: Sequence[OutputField]) -> str:
+    """Return what stands beside an answer and makes it a draft, or no measure of a field."""
+    for name, value in beside.items():
+        first, last = (words := fold(name).split())[:1], words[-1:]
+        names = {"of", "time", "unit", "units", "currency"}
+        is_unit = {*first, *last} & {"unit", "units", "currency"} and isinstance(value, str)
+        is_other = is_unit and any(
+            names.union(fold(it.name).split()).issuperset(words)
+            and (stated := measures_of(it.name))
+            and fold(str(value)) not in stated
+            for it in required
+        )
+        if is_other or is_draft(name, value):
+            return f"{name}: {value}"
+    return ""
+
+
 def meant(field: OutputField, words: str) -> str:
     """Return the folded label that words stand for."""
     return fold(label_of(field.aliases, without_end(words)))

@@ -14,7 +14,6 @@ from typing import Any, Final, cast
 from pytest_sopbench._core.fields.values import (
     FieldNames,
     field_names,
-    read_boolean,
 )
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import Compare, OutputField
@@ -26,15 +25,14 @@ from pytest_sopbench._core.values.json import (
     call_safely,
     get_member,
     is_too_long,
-    short_repr,
     to_json_value,
     type_name,
 )
-from pytest_sopbench._core.values.text import fold, is_empty
+from pytest_sopbench._core.values.text import fold
 
-from .after import quoted
+from .after import quoted, told_beside
 from .reader import Reader
-from .values import settled
+from .values import failure_in, is_placeholder, settled
 
 # Find the answer in what an agent returned.
 #
@@ -59,16 +57,18 @@ def find_answer(returned: Returned, fields: tuple[OutputField, ...], sop: str = 
     names = field_names(tuple(field.name for field in fields))
     required = [field for field in fields if field.compare is not Compare.IGNORE]
     short: list[Answer] = []
+    is_mapping = returned.kind is ReturnedKind.MAPPING
     twice = names.contradicted(returned.mapping)
     against = f"one field has two values: {quoted(twice)}" if twice else ""
-    is_mapping = returned.kind is ReturnedKind.MAPPING
+    if is_mapping and not twice:
+        against = _doubt_of(*names.split(returned.mapping), required)
     # A mapping is the answer, but if it wraps a text, that text is.
     order = (
         (ReturnedKind.MAPPING, ReturnedKind.TEXT)
         if is_mapping
         else (ReturnedKind.TEXT, ReturnedKind.MAPPING)
     )
-    for source in () if twice else order:
+    for source in () if against else order:
         if source is ReturnedKind.MAPPING:
             found = _in_mapping(returned, names, required)
         elif source is ReturnedKind.TEXT and returned.text:
@@ -89,6 +89,20 @@ def find_answer(returned: Returned, fields: tuple[OutputField, ...], sop: str = 
             why=why,
         )
     return min(short, key=lambda one: len(one.missing))
+
+
+def _doubt_of(
+    values: Mapping[str, JsonValue],
+    beside: Mapping[str, JsonValue],
+    required: Sequence[OutputField],
+) -> str:
+    """Return why a mapping is no answer yet: it says so, or a value is still to be filled in."""
+    if values and (told := told_beside(beside, required)):
+        return f"beside the answer stands {quoted(told)}"
+    for field in required:
+        if field.compare is Compare.PRESENT and is_placeholder(field, values.get(field.name)):
+            return f"{field.name} is still to be filled in: {quoted(str(values[field.name]))}"
+    return ""
 
 
 def _in_mapping(
@@ -349,18 +363,15 @@ def _mapping(
         text, mapping, failure = inside.text, {**copied, **inside.mapping}, inside.declared_error
     else:
         text = _spoken(copied.get("messages"))
-    tells = wraps or "messages" in copied
-    if not tells:
-        # The judge asks no more of it if an output field is called so.
-        failure = failure or _failure(copied.get("success"), copied.get("error"))
     merged = Returned(
         kind=ReturnedKind.TEXT if text and wraps else ReturnedKind.MAPPING,
         mapping=mapping,
         text=text,
-        declared_error=failure,
+        # The judge asks no more of it if an output field is called so.
+        declared_error=failure or _failure(copied),
         notes=tuple(notes),
     )
-    return _told(value, merged) if tells else merged
+    return _told(value, merged) if wraps or "messages" in copied else merged
 
 
 def _spoken(messages: JsonValue) -> str:
@@ -373,7 +384,7 @@ def _told(value: object, read: Returned) -> Returned:
     """Add what an object says of its run: failure, consumption, messages."""
     notes = list(read.notes)
     messages = to_json_value(get_member(value, "messages"), notes)
-    failure = _failure(get_member(value, "success"), get_member(value, "error"))
+    failure = _failure({name: get_member(value, name) for name in ("success", "error")})
     return Returned(
         kind=read.kind,
         mapping=read.mapping,
@@ -386,26 +397,13 @@ def _told(value: object, read: Returned) -> Returned:
     )
 
 
-def _failure(success: object, error: object) -> str | None:
-    if success is None and error is None:
-        return None
+def _failure(said: Mapping[str, object]) -> str | None:
+    """Return why an object says that it failed; `None` if it does not."""
+    error = said.get("error")
     if isinstance(error, BaseException):
         return _first_words(f"{type_name(error)}: {call_safely(lambda: str(error), '')}")
-    words = to_json_value(error)
-    if not _says_nothing(words):
-        return _first_words(words if isinstance(words, str) else short_repr(words))
-    return "success is False" if to_json_value(success) is False else None
-
-
-def _says_nothing(words: JsonValue) -> bool:
-    """Whether what is said of an error is that there is none: `none`, `false`, `{"code": 0}`."""
-    if isinstance(words, str):
-        return is_empty(words) or read_boolean(words) is False
-    if isinstance(words, Mapping):
-        return all(map(_says_nothing, words.values()))
-    if isinstance(words, Sequence):
-        return all(map(_says_nothing, words))
-    return not words
+    told = failure_in(cast("Mapping[str, JsonValue]", to_json_value(said)))
+    return _first_words(told) if told else None
 
 
 def _first_words(text: str) -> str:

@@ -74,6 +74,9 @@ def plain_number(field: OutputField, value: str) -> str:
     """
     if field.type not in (FieldType.NUMBER, FieldType.INTEGER) or read_number(value) is not None:
         return value
+    if field.units:
+        # Beside its numbers stands what the field declares, and nothing else.
+        return value
     text = plain_dashes(normal_form(INVISIBLE.sub("", value))).replace("\u2019", "'").strip()
     bare = _without_currency(field.name, text)
     # A field that says how its numbers are written, or what its texts match, is read as it says.

@@ -18,10 +18,9 @@ from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._core.values.patterns import Dialect
 from pytest_sopbench._core.values.text import fold, is_empty
 
-from .after import Afterwards, corrections, is_draft, meant, quoted
+from .after import Afterwards, corrections, meant, quoted, told_beside
 from .echoes import SHORTEST, Echoes
 from .lines import LONGEST, find_runs
-from .numbers import measures_of
 from .text import BLANK, CONTAINERS, HOLDERS, Element, plain_html, see
 from .values import (
     GENERIC,
@@ -30,6 +29,7 @@ from .values import (
     Reading,
     bare_value,
     decoded,
+    failure_in,
     is_call,
     is_example,
     is_labelled,
@@ -54,7 +54,7 @@ class Found:
 
 
 _KEYS: Final = frozenset({*HOLDERS, "outputs", "results", "data"})
-_KEYED: Final = re.compile(r"""["']([^"'\n]{1,60})["']\s*:\s*\[?\s*$""")
+_KEYED: Final = re.compile(r"""([{,]\s*)?["']([^"'\n]{1,60})["']\s*:\s*\[?\s*$""")
 _GOES_ON: Final = re.compile(r"(?:[*`)]|</[^<>\n]{1,80}>)*(?:\n```[ \t]*\n)?[ \t]*([^\W\d_])")
 _BEFORE_MARK: Final = re.compile(r"(?:[\s`*(\[$\\]|<[^<>\n]{1,80}>|```\w{0,12})+$")
 _INSTEAD: Final = re.compile(
@@ -110,6 +110,8 @@ class Reader:
         self._single = required[0] if len(required) == 1 else None
         self._afterwards = Afterwards(names, required)
         self._echoes = Echoes(self.text, sop)
+        # Unless an output field is called so.
+        self._may_tell_failure = names.folded.isdisjoint(("success", "error"))
 
     def find(self) -> Found:
         """Return the last whole mark, or else the last run, unless what follows is against it."""
@@ -126,7 +128,11 @@ class Reader:
                 is_alike = is_whole and _KINDS.get(one.form) == _KINDS.get(last.form)
                 against = self._contradicted(one, last, self.required) if is_alike else ""
                 return Found(None if against else last, last, against)
-            unread = one.unread or next(iter(self._open(one)), "") or self._beside(one)
+            unread = (
+                one.unread
+                or next(iter(self._open(one)), "")
+                or told_beside(one.beside, self.required)
+            )
             if unread:
                 return Found(None, short, f"the last mark says {quoted(unread)}")
             if self.missing(one):
@@ -158,22 +164,6 @@ class Reader:
         return self._echoes.holds(one.start, one.end, [dict(one.values), one.form.split("_")]) or (
             bool(one.beside) and self._echoes.quotes(one.beside)
         )
-
-    def _beside(self, one: Candidate) -> str:
-        """Return what stands in an object beside the answer and makes it a draft, or no measure."""
-        for name, value in one.beside.items():
-            first, last = (words := fold(name).split())[:1], words[-1:]
-            names = {"of", "time", "unit", "units", "currency"}
-            is_unit = {*first, *last} & {"unit", "units", "currency"} and isinstance(value, str)
-            is_other = is_unit and any(
-                names.union(fold(it.name).split()).issuperset(words)
-                and (stated := measures_of(it.name))
-                and fold(str(value)) not in stated
-                for it in self.required
-            )
-            if is_other or is_draft(name, value):
-                return f"{name}: {value}"
-        return ""
 
     def _open(self, one: Candidate) -> list[str]:
         """Return the values that are still to be filled in."""
@@ -356,9 +346,12 @@ class Reader:
         ends = sorted((one.start, one.inner_end, one) for one in holders if one.closed)
         for dialect, one in self.seen.objects:
             key = _KEYED.search(self.text[max(one.start - 90, 0) : one.start])
-            if (key and fold(key[1]) not in _KEYS) or not self._is_mark(one.start, one.end):
+            if (key and fold(key[2]) not in _KEYS) or not self._is_mark(one.start, one.end):
                 continue
             said = self._said(one.value, is_bare=dialect is Dialect.LITERAL)
+            if said and key and key[1]:
+                # Its own object is cut off, or cannot be read, and may say more of it.
+                said = {}, {}, self.text[one.start - len(key[0]) : one.end]
             if said is None:
                 continue
             at = bisect_left(ends, (one.start,)) - 1
@@ -381,12 +374,13 @@ class Reader:
         """Return the fields that an object has, itself or under keys that hold an answer."""
         short = None
         whole: list[tuple[Mapping[str, JsonValue], Mapping[str, JsonValue]]] = []
-        twice = ""
+        wrong = ""
         level: list[Mapping[str, Any]] = [value]
         while level and not whole:
             for one in level:
                 values, beside = self.names.split(one)
-                twice = twice or self.names.contradicted(one)
+                wrong = wrong or self.names.contradicted(one)
+                wrong = wrong or (failure_in(beside) if self._may_tell_failure else "")
                 if is_bare and any(
                     plain_value(self._fields[name], str(it))[1] is not Reading.EXACT
                     for name, it in values.items()
@@ -405,8 +399,8 @@ class Reader:
                 elif values and short is None:
                     short = (values, beside, "")
             level = [child for one in level for child in self._children(one)]
-        if twice:
-            return {}, {}, twice
+        if wrong:
+            return {}, {}, wrong
         if any(values != whole[0][0] for values, _ in whole):
             return {}, {}, str(value)[:LONGEST_LABEL]
         return (*whole[0], "") if whole else short

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -13,7 +13,7 @@ from typing import Final
 from pytest_sopbench._core.fields.values import read_boolean, value_key
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
 from pytest_sopbench._core.model.trace import AnswerForm
-from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.json import JsonValue, short_repr
 from pytest_sopbench._core.values.text import fold, is_empty, read_list, read_number
 
 from .numbers import plain_number
@@ -197,6 +197,29 @@ class Candidate:
     inside: Element | None = None
     over: int = -1
     sentences: str = ""
+
+
+# What an object says of the run that it comes from.
+
+
+def failure_in(said: Mapping[str, JsonValue]) -> str:
+    """Return what says that a run failed: an `error` that says anything, or `success` as false."""
+    told = {fold(name): value for name, value in said.items()}
+    error = told.get("error")
+    if not _says_nothing(error):
+        return error if isinstance(error, str) else short_repr(error)
+    return "success is False" if read_boolean(told.get("success")) is False else ""
+
+
+def _says_nothing(words: JsonValue) -> bool:
+    """Whether what is said of an error is that there is none: `none`, `false`, `{"code": 0}`."""
+    if isinstance(words, str):
+        return is_empty(words) or read_boolean(words) is False
+    if isinstance(words, Mapping):
+        return all(map(_says_nothing, words.values()))
+    if isinstance(words, Sequence):
+        return all(map(_says_nothing, words))
+    return not words
 
 
 # What leads in something that is no answer.

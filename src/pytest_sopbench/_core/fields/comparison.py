@@ -73,7 +73,8 @@ def compare(
     if field.compare is Compare.IGNORE:
         return None
     if field.compare is Compare.PRESENT:
-        why = "empty, any value would do" if is_empty(actual) else ""
+        is_nothing = is_empty(actual) or actual in ([], {})
+        why = "empty, any value would do" if is_nothing else ""
     elif scoring is Scoring.PUBLISHED:
         why = "" if matches_as_published(expected, actual) else DIFFERENT
     elif field.compare is not Compare.EXACT:
