@@ -477,6 +477,7 @@ class Quarantine:
         # Asked at each report, and few projects have entries.
         self.is_set = False
         self._checked: set[str] = set()
+        self._refused = ""
         # One day for the whole session, also if it runs past midnight.
         self._today = datetime.now(UTC).astimezone().date()
         self.report = PolicyReport()
@@ -544,12 +545,15 @@ class Quarantine:
                     f"{self.shown}: no domain is called {name}, and a task of it must pass\n"
                     f"did you mean {spelt[near]!r}?"
                 )
+                self._refused = name
                 raise pytest.UsageError(msg)
 
     def remarks(self) -> Iterator[str]:
         """Say which entries are of no domain that has a name here: they are not checked."""
         for name in self._unknown():
-            yield f"{self.shown}: no domain is called {name}, so its entries are not checked"
+            # That of a refusal is named there.
+            if name != self._refused:
+                yield f"{self.shown}: no domain is called {name}, so its entries are not checked"
 
     def _unknown(self) -> Iterator[str]:
         """Yield the names in entries by which no domain is found."""
