@@ -37,3 +37,20 @@ def test_the_value_that_decides_stands_in_the_failure(lab: Path, pytester: pytes
     assert '"reading": 90}' in " ".join(line.strip() for line in told)
     assert max(map(len, told)) <= 80
     assert "\x1b" not in result.stdout.str()
+
+
+def test_a_failed_assertion_shows_the_value_that_decides(
+    lab: Path, pytester: pytest.Pytester
+) -> None:
+    metadata = lab_metadata()
+    metadata["tools"]["measure"]["returns"] = ["remarks", "owner", "reading"]
+    (lab / "metadata.json").write_text(json.dumps(metadata))
+    row = f"T_01,{REMARKS.replace(',', ';')},Harbour Freight,90,pass"
+    (lab / "data.csv").write_text(f"sample_id,remarks,owner,reading,grade\n{row}\n")
+    file = pytester.makepyfile("def test_again(sop_run): sop_run.assert_called('measure', times=2)")
+
+    result = pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right", file)
+
+    told = 'E          -> {"owner": "Harbour Freight", "reading": 90, ... 1 more}'
+    assert told in result.outlines
+    assert all(len(line) <= 80 for line in result.outlines if line.startswith("E "))

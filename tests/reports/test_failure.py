@@ -209,6 +209,17 @@ def test_a_long_argument_takes_no_room_from_those_behind_it() -> None:
     assert ['-> {"status": "entered"}'] == [line.strip() for line in lines[1:]]
 
 
+def test_the_shortest_fields_are_kept_if_there_is_no_room_for_all() -> None:
+    """A number of three digits stands behind thirty texts."""
+    result: JsonValue = {f"remark {number}": "a long remark " * 9 for number in range(30)}
+
+    lines = calls_of(CallRecord(name="look_up", arguments={}, result={**result, "total": 712}))
+
+    assert 4 == len(lines)
+    assert lines[-1].endswith(" more}")
+    assert '"total": 712' in " ".join(line.strip() for line in lines)
+
+
 def test_an_error_is_told_below_a_call_that_leaves_it_no_room() -> None:
     error = "get_vehicle: no vehicle has the plate AB-12; say one of AB-21 and AB-22"
 

@@ -402,16 +402,23 @@ def _shorter(text: str, value: JsonValue, room: int) -> str:
 
 
 def _sharing(parts: Sequence[_Part], count: int, room: int) -> str:
-    """Return the parts side by side; of `count`, those for which there is no room are counted."""
+    """Return the parts side by side; of `count`, those for which there is no room are counted.
+
+    Of named values those that need least are kept, so that a number is not lost behind texts.
+    """
     least = [columns(one.label) + min(columns(one.text), _LEAST) + len(", ") for one in parts]
-    kept, more = len(parts), ""
-    if kept < count or sum(least) > room + len(", "):
-        kept = bisect_right(list(accumulate(least)), room - len(f"... {count} more"))
-        more = f"... {count - kept} more"
-    taken = sum(columns(one.label) + len(", ") for one in parts[:kept]) - len(", ")
+    kept, more = parts, ""
+    if len(parts) < count or sum(least) > room + len(", "):
+        is_named = any(one.label for one in parts)
+        order = sorted(range(len(parts)), key=least.__getitem__) if is_named else range(len(parts))
+        ends = list(accumulate(least[place] for place in order))
+        fit = bisect_right(ends, room - len(f"... {count} more"))
+        kept = [parts[place] for place in sorted(order[:fit])]
+        more = f"... {count - fit} more"
+    taken = sum(columns(one.label) + len(", ") for one in kept) - len(", ")
     free = room - taken - (len(", ") + len(more) if more else 0)
-    share = _share([columns(one.text) for one in parts[:kept]], free)
-    laid = [f"{one.label}{_shorter(one.text, one.value, share)}" for one in parts[:kept]]
+    share = _share([columns(one.text) for one in kept], free)
+    laid = [f"{one.label}{_shorter(one.text, one.value, share)}" for one in kept]
     return ", ".join([*laid, *([more] if more else [])])
 
 
