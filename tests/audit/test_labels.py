@@ -72,6 +72,19 @@ def test_rows_that_are_equal_and_expect_different_are_told_without_a_policy(lab:
     ) == audit(lab.folder).facts
 
 
+NO_CALLS = "no tool call is checked: there is neither a contract nor expected_calls.jsonl"
+
+
+def test_that_no_tool_call_is_checked_is_said(lab: Any) -> None:
+    """An agent that writes what it must not would be right, and nobody would see it."""
+    with_contract = audit(lab.folder).facts
+
+    without = audit(lab.metadata(contract=None).folder).facts
+
+    assert NO_CALLS not in with_contract
+    assert NO_CALLS in without
+
+
 def test_a_column_that_only_names_the_row_makes_no_difference(lab: Any) -> None:
     def change(rows: list[dict[str, Any]]) -> None:
         for number, row in enumerate(rows):

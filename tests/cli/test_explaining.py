@@ -50,6 +50,7 @@ def test_no_two_terms_have_a_name_in_common() -> None:
         *ComparisonResult,
         *("TSR", "ECR", "C-TSR", "chance", "grounded", "inconclusive", "miss", "not exercised"),
         *("pass any", "pass_all", "pass^k", "GROUNDED", "tool failure", "z", "not_evaluated"),
+        *("sound", "finding"),
     ],
 )
 def test_a_word_of_the_summary_is_a_term(word: str) -> None:

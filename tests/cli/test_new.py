@@ -53,6 +53,14 @@ def test_what_it_writes_loads_without_a_warning_and_is_sound() -> None:
     assert set(domain.task_ids) == set(domain.expected_calls)
 
 
+def test_it_says_which_columns_reach_the_agent() -> None:
+    result = sopbench("new", "refunds")
+
+    told = " ".join(result.stdout.split())
+    assert "the agent is given input_columns, a tool looks up what it returns" in told
+    assert "nobody is shown output_columns, the expected answer" in told
+
+
 def test_each_label_of_the_example_has_rows_and_none_has_most_of_them() -> None:
     sopbench("new", "refunds")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import runpy
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ GIVEN_AWAY = "Case No,Reason,Amount 2,Decision,Amount\n" + "".join(
         range(20), ["late", "broken", "late", "new"] * 5, ["pay", "no"] * 10, strict=True
     )
 )
+ONE_ANSWER = "".join(f"{line.rsplit(',', 3)[0]}\n" for line in TABLE.splitlines())
 ROLES = ("--output", "Decision", "--output", "Amount", "--input", "Reason", "--sop", "sop.md")
 
 
@@ -339,21 +341,118 @@ def test_options_of_a_table_need_one() -> None:
 
 
 def test_yes_takes_every_proposal() -> None:
-    result, metadata = made("--yes", "--sop", "sop.md")
+    result, metadata = made("--yes", "--sop", "sop.md", table=ONE_ANSWER)
 
     assert 0 == result.exit_code
     assert "case_no" == metadata["id_column"]
     assert ["case_no", "reason"] == metadata["input_columns"]
     assert ["customer_name"] == metadata["private_columns"]
+    assert "names decide: columns that share their first word" in " ".join(result.stdout.split())
 
 
-def test_of_two_answers_the_plainest_name_is_proposed_and_the_other_is_given_to_nobody() -> None:
-    table = TABLE.replace("Order date,Decision,", "Approved by manager,Decision,")
+VEHICLES = "case_id,weight,vehicle_class,vehicle_limit,{}\n" + "".join(
+    f"P{number},{number},{kind},{limit},{{}}\n"
+    for number, (kind, limit) in enumerate([("van", 3), ("car", 1), ("truck", 8)] * 2, 1)
+)
+
+
+def vehicles(*columns: tuple[str, str]) -> str:
+    """Write a table of six cases with columns behind them, each with its cells in one text."""
+    names = ",".join(name for name, _ in columns)
+    rows = zip(*(cells.split() for _, cells in columns), strict=True)
+    return VEHICLES.format(names, *map(",".join, rows))
+
+
+DECIDED = ("decision", "yes no refer yes no yes")
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        pytest.param(("fee", "10 0 12 10 0 11"), id="numbers"),
+        pytest.param(("route", "north south north south north south"), id="labels"),
+        pytest.param(("final outcome", "sent kept sent kept sent sent"), id="named as answers are"),
+        pytest.param(("decision_code", "A B B A B A"), id="named by the answer"),
+    ],
+)
+def test_yes_loses_no_second_answer(second: tuple[str, str]) -> None:
+    """What is not judged can never be wrong, and nobody has read what is left out."""
+    Path("cases.csv").write_text(vehicles(DECIDED, second), "utf-8")
+    word = shlex.quote(second[0])
+
+    result = sopbench("new", "permits", "--from", "cases.csv", "--yes", "--sop", "sop.md")
+
+    assert 2 == result.exit_code
+    assert f"'{second[0]}' may be expected as well as 'decision'" in result.stderr
+    assert f"give --output decision --output {word}, or --output decision" in result.stderr
+    assert not Path("domains").exists()
+
+
+def test_what_the_refusal_names_takes_the_second_answer() -> None:
+    table = vehicles(DECIDED, ("fee", "10 0 12 10 0 11"))
+    both = ("--output", "decision", "--output", "fee")
+
+    result, metadata = made("--yes", *both, "--sop", "sop.md", table=table)
+
+    assert ["decision", "fee"] == metadata["output_columns"]
+    assert "dropped" not in result.stdout
+
+
+def test_a_second_answer_that_is_left_out_by_name_is_told_with_what_takes_it() -> None:
+    table = vehicles(DECIDED, ("fee", "10 0 12 10 0 11"))
+
+    result, metadata = made("--yes", "--output", "decision", "--sop", "sop.md", table=table)
+
+    assert ["decision"] == metadata["output_columns"]
+    told = " ".join(result.stdout.split())
+    assert "'fee' is dropped and not judged" in told
+    assert "to judge it as well: --output decision --output fee" in told
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pytest.param(("decided_on", " ".join(f"2025-01-0{day}" for day in range(1, 7))), id="date"),
+        pytest.param(("note", "late heavy early asked again open"), id="remarks"),
+        pytest.param(("copy", DECIDED[1]), id="the answer once more"),
+    ],
+)
+def test_what_is_written_with_an_answer_is_no_second_one(column: tuple[str, str]) -> None:
+    table = vehicles(DECIDED, column)
 
     result, metadata = made("--yes", "--sop", "sop.md", table=table)
 
     assert ["decision"] == metadata["output_columns"]
-    assert "'Decision' is taken for the answer; --output names another column" in result.stdout
+    assert f"dropped  {column[0]}: " in result.stdout
+    assert column[0] not in json.dumps(metadata)
+
+
+def test_columns_that_are_called_expected_are_proposed_together() -> None:
+    """Wherever they stand: neither is given to the agent, nor served by a tool."""
+    table = "case_id,expected_fee,expected_route,weight\n1,3,north,5\n2,0,south,7\n3,3,south,8\n"
+
+    _, metadata = made("--yes", "--sop", "sop.md", table=table)
+
+    assert ["expected_fee", "expected_route"] == metadata["output_columns"]
+    assert ["case_id", "weight"] == metadata["input_columns"]
+
+
+def test_a_column_that_is_called_expected_is_no_tool_beside_another() -> None:
+    table = "case_id,expected_fee,expected_route,weight\n1,3,north,5\n2,0,south,7\n3,3,south,8\n"
+
+    result, metadata = made("--yes", "--output", "expected_fee", "--sop", "sop.md", table=table)
+
+    assert "dropped  expected_route: its name begins as that of 'expected_fee'" in result.stdout
+    assert "tools" not in metadata
+
+
+def test_of_two_answers_the_plainest_name_is_proposed_and_the_other_is_given_to_nobody() -> None:
+    table = ONE_ANSWER.replace("Order date,Decision", "Approved by manager,Decision")
+
+    result, metadata = made("--yes", "--sop", "sop.md", table=table)
+
+    assert ["decision"] == metadata["output_columns"]
+    assert "the answer is taken to be 'Decision'; --output names other" in result.stdout
     assert "approved_by_manager" not in json.dumps(metadata)
 
 

@@ -42,7 +42,7 @@ def test_a_draft_says_what_guessing_a_tree_and_each_tool_left_out_come_to(
 
     shares = {one.what: one for one in found.baselines}
     assert {
-        "the most frequent label",
+        "the same label for every row",
         "a tree over the inputs",
         "the policy without get_order",
     } == {*shares}
@@ -122,7 +122,7 @@ def test_a_domain_whose_tools_are_code_says_that_they_are_not_measured(
 
     found = measure(folder)
 
-    assert {"the most frequent label", "a tree over the inputs"} == {
+    assert {"the same label for every row", "a tree over the inputs"} == {
         one.what for one in found.baselines
     }
     assert "what its code answers" in found.unknown

@@ -64,6 +64,44 @@ class TestBesideOtherThings:
         assert status == result.ret
         result.stdout.fnmatch_lines(["gate   lost*holds*"])
 
+    @pytest.mark.parametrize(
+        ("gates", "told"),
+        [
+            pytest.param(("--sop-fail-under=0.5",), True, id="a rate alone"),
+            pytest.param(("--sop-fail-under=0.5", "--sop-gate=lost=1"), False, id="lost beside it"),
+            pytest.param(("--sop-fail-under=0.5", "--sop-gate=drop=0.3"), False, id="a fall"),
+            pytest.param((), False, id="no gate, so that each miss fails"),
+        ],
+    )
+    def test_lost_tasks_that_no_gate_counts_are_named(
+        self,
+        pytester: pytest.Pytester,
+        workers: tuple[str, ...],
+        gates: tuple[str, ...],
+        told: bool,
+    ) -> None:
+        """The session is green, though the comparison stands above it."""
+        asked = (
+            LAB,
+            "--sop-agent=habits:loses_second",
+            "--sop-compare=main",
+            "--sop-report=md=page.md",
+        )
+
+        result = pytester.runpytest(*asked, *gates, *workers)
+
+        line = "       1 task was lost, and no gate counts that: add --sop-gate lost=0"
+        assert told == (line in result.outlines)
+        assert (OK if gates else FAILED) == result.ret
+
+    def test_no_loss_needs_no_gate(self, pytester: pytest.Pytester) -> None:
+        result = pytester.runpytest(
+            LAB, "--sop-agent=habits:right", "--sop-compare=main", "--sop-fail-under=0.5"
+        )
+
+        assert OK == result.ret
+        result.stdout.no_fnmatch_line("*no gate counts*")
+
     def test_what_takes_tasks_away_leaves_it_open(self, pytester: pytest.Pytester) -> None:
         result = pytester.runpytest(*self.HOLDS, "-k", "T_02")
 

@@ -595,3 +595,20 @@ def test_tasks_of_an_agent_that_runs_here_are_not_dropped_unsaid(
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(["ERROR: *4 finished runs that this session does not plan*"])
+
+
+def test_resuming_the_last_session_says_that_there_is_none(pytester: pytest.Pytester) -> None:
+    """A session that was killed before its first run leaves nothing that could be read."""
+    left = pytester.path / ".sop" / "sessions"
+    left.mkdir(parents=True)
+    (left / "20260101-000000-000-00000000.running").write_text("")
+
+    result = pytester.runpytest(*RESUME)
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(
+        [
+            "ERROR: --sop-resume=last: there is no session to resume; one that ends before*",
+            "leave --sop-resume out to run all tasks anew",
+        ]
+    )

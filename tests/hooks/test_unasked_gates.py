@@ -134,3 +134,4 @@ def test_a_task_that_must_pass_of_a_misspelt_domain_ends_the_session(
     told = f"{result.stdout}{result.stderr}"
     assert f"no domain is called {name}, and a task of it must pass" in told
     assert "did you mean 'lab'?" in told
+    assert 1 == told.count(f"no domain is called {name}")

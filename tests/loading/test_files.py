@@ -192,6 +192,12 @@ def test_a_declared_type_reads_more_than_an_inferred_one(
             """'{"a": 1, "a": 2}': key 'a' stands twice in one object""",
             id="a-key-twice",
         ),
+        pytest.param(
+            "{'a': 1, 'a': 2}",
+            ColumnType.LIST,
+            """"{'a': 1, 'a': 2}": key 'a' stands twice in one object""",
+            id="a-key-twice-as-python-writes-it",
+        ),
     ],
 )
 def test_a_cell_against_its_declared_type_is_told_in_words(

@@ -22,6 +22,7 @@ from pytest_sopbench import (
 from pytest_sopbench._core.answers.values import FORMS
 from pytest_sopbench._core.contract import RuleResult, Severity
 from pytest_sopbench._core.demands import DemandKind, RuleState
+from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._core.model.trace import AnswerForm, Problem, Usage
 from pytest_sopbench._core.records.record import CallRecord
 from pytest_sopbench._core.trajectory.calls import expected_calls
@@ -170,6 +171,100 @@ def test_calls_show_what_came_back() -> None:
         "         3 send('text')                   bad: unknown tool 'send'",
         "         4 send(None)                     bad: not JSON",
     ]
+
+
+VEHICLE: dict[str, JsonValue] = {
+    "plate": "AB-12",
+    "history": ["serviced, and found to be sound in every respect"] * 12,
+    "remarks": "Returned late. " + "The driver asked for another one. " * 20 + "See case 7.",
+    "class": "van",
+    "permit": {"valid": True, "until": "2026-04-30"},
+    "weight_kg": 3512,
+}
+
+
+def calls_of(*calls: CallRecord) -> list[str]:
+    lines = lines_of(run(calls=calls))
+    start = next(number for number, line in enumerate(lines) if line.startswith("calls"))
+    return lines[start : lines.index("took     1.3 s")]
+
+
+def test_the_short_values_of_a_long_result_are_whole_wherever_they_stand() -> None:
+    """The one that decides is a number behind texts that nobody reads."""
+    lines = calls_of(CALL, CallRecord(name="get_vehicle", arguments={"p": 1}, result=VEHICLE))
+
+    assert "         2 get_vehicle(p=1)" == lines[1]
+    told = " ".join(line.strip() for line in lines[2:])
+    for whole in ('-> {"plate": "AB-12"', '"class": "van"', '"weight_kg": 3512}', "See case 7."):
+        assert whole in told
+    assert 5 == len(lines)
+
+
+def test_a_long_argument_takes_no_room_from_those_behind_it() -> None:
+    arguments = {"text": "Dear Sir, " * 30, "record": "R-1", "total": 19, "final": True}
+
+    lines = calls_of(CallRecord(name="enter", arguments=arguments, result={"status": "entered"}))
+
+    assert lines[0].endswith("', record='R-1', total=19, final=True)")
+    assert ['-> {"status": "entered"}'] == [line.strip() for line in lines[1:]]
+
+
+def test_the_shortest_fields_are_kept_if_there_is_no_room_for_all() -> None:
+    """A number of three digits stands behind thirty texts."""
+    result: JsonValue = {f"remark {number}": "a long remark " * 9 for number in range(30)}
+
+    lines = calls_of(CallRecord(name="look_up", arguments={}, result={**result, "total": 712}))
+
+    assert 4 == len(lines)
+    assert lines[-1].endswith(" more}")
+    assert '"total": 712' in " ".join(line.strip() for line in lines)
+
+
+def test_an_error_is_told_below_a_call_that_leaves_it_no_room() -> None:
+    error = "get_vehicle: no vehicle has the plate AB-12; say one of AB-21 and AB-22"
+
+    lines = calls_of(CallRecord(name="get_vehicle", arguments={"plate": "AB-12"}, error=error))
+
+    assert "calls    1 get_vehicle(plate='AB-12')" == lines[0]
+    assert lines[1].startswith("           error: get_vehicle: no vehicle")
+    assert error in " ".join(line.strip() for line in lines[1:])
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        pytest.param("x" * 1_000_000, id="text"),
+        pytest.param([{"id": number} for number in range(100_000)], id="list"),
+        pytest.param({f"field {number}": "x" * 99 for number in range(9_000)}, id="fields"),
+        pytest.param({"x" * 1_000_000: 1}, id="name"),
+    ],
+)
+def test_a_result_of_a_megabyte_takes_four_lines(result: JsonValue) -> None:
+    lines = calls_of(CallRecord(name="look_up", arguments=None, result=result))
+
+    assert len(lines) <= 4
+    assert "..." in "".join(lines)
+
+
+def test_a_result_that_the_record_does_not_hold_is_named_by_its_length() -> None:
+    """Its hash would say nothing."""
+    kept = {"sha256": "0" * 64, "characters": 1_048_576}
+
+    lines = calls_of(CallRecord(name="look_up", arguments={}, result=kept))
+
+    assert ["calls    1 look_up()  -> 1048576 characters, too long to be kept"] == lines
+
+
+@pytest.mark.parametrize("inside", [pytest.param(True, id="field"), pytest.param(False, id="all")])
+def test_no_part_of_a_secret_is_left_where_a_value_is_shortened(inside: bool) -> None:
+    """Its two halves stand on both sides of what is left out."""
+    hidden = f"open-sesame-42{' and more' * 60} open-sesame-42"
+    result: JsonValue = {"note": hidden, "more": "x" * 400} if inside else hidden
+
+    with masking(lambda text: text.replace("open-sesame-42", "***")):
+        lines = calls_of(CallRecord(name="look_up", arguments={"key": hidden}, result=result))
+
+    assert not any(part in "".join(lines) for part in ("open", "sesame", "-42"))
 
 
 @pytest.mark.parametrize(

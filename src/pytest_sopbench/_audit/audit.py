@@ -200,6 +200,8 @@ def _facts(subject: Subject | None, found: Score | None, *, run_code: bool) -> I
         yield "its own code was not run, so nothing is known of what it does"
     if domain.policy_file is None:
         yield "no label is compared with the SOP, since there is no policy.py"
+    if domain.tool_specs and not domain.contract and not domain.expected_calls:
+        yield "no tool call is checked: there is neither a contract nor expected_calls.jsonl"
     if domain.mcp is not None:
         yield "its MCP server was not started, so nothing is known of what its tools do"
     if (highest := highest_rate(subject)) < 1:

@@ -261,7 +261,7 @@ def _make_example(place: Place, *, dry_run: bool) -> None:
     if not dry_run:
         with new_folder(place.folder) as folder:
             write_files(folder, files)
-    _say_made(place, files, example_commands(place), dry_run=dry_run)
+    _say_made(place, files, example_commands(place), dry_run=dry_run, parts=_PARTS)
 
 
 def _make_from_table(plan: Plan, *, dry_run: bool) -> None:
@@ -346,6 +346,12 @@ def _scenario_lines(domain: MazeDomain) -> Iterator[str]:
         yield f"    record {one.position}: {one_line(one.what)}{mark}"
 
 
+_PARTS = (
+    "metadata.json says what becomes of each column of data.csv: the agent is given input_columns,"
+    " a tool looks up what it returns, and nobody is shown output_columns, the expected answer"
+)
+
+
 def _say_made(
     place: Place,
     files: Iterable[str],
@@ -353,10 +359,14 @@ def _say_made(
     *,
     dry_run: bool,
     run_code: bool = True,
+    parts: str = "",
 ) -> None:
     """Say what was made, what is still open in it, and what to type next."""
     say(f"{place.folder}  {'would be written' if dry_run else 'written'}")
     say_lines(f"  {name}" for name in files)
+    if parts:
+        say("")
+        say_lines(labelled("columns", parts))
     if not dry_run:
         say("")
         say_lines(to_do_lines(place.folder, run_code=run_code))

@@ -24,6 +24,7 @@ from pytest_sopbench._making.imported import (
     find_columns,
     make_plan,
     names_of,
+    output_options,
     proposed_private,
     secrets_of,
 )
@@ -251,7 +252,10 @@ def plan_of(place: Place, path: Path, wishes: Wishes, *, asks: bool, yes: bool) 
         raise LoadingError(path, "--sop FILE is missing: the document of the procedure")
     roles, notes = _roles(sheet, wishes)
     sheet = replace(sheet, notes=(*sheet.notes, *notes))
-    return make_plan(place, sheet, roles, _procedure(str(wishes.sop)))
+    plan = make_plan(place, sheet, roles, _procedure(str(wishes.sop)))
+    if yes and not asks and not wishes.outputs:
+        _refuse_doubt(plan)
+    return plan
 
 
 def _sheet(path: Path, wishes: Wishes, *, asks: bool) -> Sheet:
@@ -284,6 +288,17 @@ def _refuse_gaps(sheet: Sheet, wishes: Wishes) -> None:
         raise LoadingError(sheet.path, problem, hint=hint)
 
 
+def _refuse_doubt(plan: Plan) -> None:
+    """Drop no answer unasked: what is not judged can never be wrong."""
+    taken, maybe = plan.roles.outputs, plan.maybe_expected
+    if maybe:
+        also = f"{names_of(maybe)} may be expected as well as {names_of(taken)}"
+        it, each = ("it", "") if len(maybe) == 1 else ("them", ", without what is not judged")
+        both, one = output_options((*taken, *maybe)), output_options(taken)
+        hint = f"give {both}{each}, or {one} alone"
+        raise LoadingError(plan.sheet.path, f"{also}, and --yes would drop {it}", hint=hint)
+
+
 def _roles(sheet: Sheet, wishes: Wishes) -> tuple[Roles, list[str]]:
     """Find the columns that are named, and take the proposals for the others."""
     notes = list[str]()
@@ -302,7 +317,7 @@ def _roles(sheet: Sheet, wishes: Wishes) -> tuple[Roles, list[str]]:
         hint = "give --output COLUMN, whose values are expected"
         raise LoadingError(sheet.path, "no column beside the id holds an answer", hint=hint)
     if not wishes.outputs:
-        notes.append(f"{names_of(outputs)} is taken for the answer; --output names another column")
+        notes.append(f"the answer is taken to be {names_of(outputs)}; --output names other columns")
     private = find_columns(sheet, wishes.private, "--private")
     inputs = find_columns(sheet, wishes.inputs, "--input")
     tools = find_columns(sheet, wishes.tools, "--tool")
@@ -316,7 +331,12 @@ def _roles(sheet: Sheet, wishes: Wishes) -> tuple[Roles, list[str]]:
         )
     private = (*private, *persons)
     taken = (key, *outputs, *private, *tools)
-    inputs = inputs or roles.proposed_inputs(sheet, taken, outputs)
+    if not inputs:
+        inputs = roles.proposed_inputs(sheet, taken, outputs)
+        notes.append(
+            "names decide: columns that share their first word are looked up by a tool, others are"
+            " given to the agent; --tool or --input COLUMN says otherwise"
+        )
     return roles.Roles(id=key, inputs=inputs, outputs=outputs, private=private, tools=tools), notes
 
 

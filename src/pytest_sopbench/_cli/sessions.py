@@ -21,7 +21,7 @@ from pytest_sopbench._reports.notices import approval_lines, unplaced_lines
 from pytest_sopbench._sessions.commands.merge import merge_shards
 from pytest_sopbench._sessions.folder import file_path
 from pytest_sopbench._sessions.reader import write_baseline
-from pytest_sopbench._sessions.saved import SavedSession
+from pytest_sopbench._sessions.saved import SavedSession, planned_records
 from pytest_sopbench._sessions.snapshots import Approver, Reason, SnapshotFolder
 from pytest_sopbench._sessions.writer import store_session
 from pytest_sopbench._settings.table import SNAPSHOTS
@@ -96,7 +96,9 @@ def approve(  # noqa: PLR0913, PLR0917 - each is an option that a user may give
         path = file_path(baseline)
         replaced = ", which was replaced" if path.exists() else ""
         count = write_baseline(path, saved, reason=reason.strip())
-        say(f"{count} runs kept in {path}{replaced}")
+        # Of a task that is wrong in a baseline, no later session can lose anything.
+        wrong = sum(one.outcome is not Outcome.CORRECT for one in planned_records(saved))
+        say(f"{count} runs kept in {path}{replaced}{f', {wrong} not correct' if wrong else ''}")
 
 
 def _approve_snapshots(

@@ -352,10 +352,18 @@ def _python_literal(text: str) -> JsonValue:
         with warnings.catch_warnings():
             # A backslash in somebody's data is no business of whoever runs the tests.
             warnings.simplefilter("ignore")
-            value: JsonValue = ast.literal_eval(text.strip())
+            read = ast.parse(text.strip(), mode="eval")
+            value: JsonValue = ast.literal_eval(read)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as fault:
         msg = f"{shown(text)} is neither a list nor an object"
         raise CellError(msg) from fault
+    for one in ast.walk(read):
+        keys = one.keys if isinstance(one, ast.Dict) else ()
+        twice = _first_twice([repr(key.value) for key in keys if isinstance(key, ast.Constant)])
+        if twice is not None:
+            # Which of the two is expected, nobody knows; JSON with such keys is refused as well.
+            msg = f"{shown(text)}: key {twice} stands twice in one object"
+            raise CellError(msg)
     return value
 
 

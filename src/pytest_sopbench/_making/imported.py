@@ -8,7 +8,7 @@ import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
@@ -26,7 +26,16 @@ from pytest_sopbench._loading.files import nearest
 from pytest_sopbench._loading.tables import ColumnType, infer_type
 from pytest_sopbench._making.place import Place, template
 from pytest_sopbench._making.table import Column, Kind, Sheet
-from pytest_sopbench._reports.text import WIDTH, columns, counted, cut, labelled, one_line, padded
+from pytest_sopbench._reports.text import (
+    WIDTH,
+    columns,
+    counted,
+    cut,
+    labelled,
+    one_line,
+    padded,
+    shell_word,
+)
 from pytest_sopbench.errors import LoadingError
 
 # What the columns hold: types, examples, and the values of each output with their counts.
@@ -222,6 +231,8 @@ _ID_WORDS: Final = re.compile(
 _ANSWER_WORDS: Final = frozenset({"result", "label", "answer", "ergebnis", "resultat", "resultado"})
 """What outputs are called as well; a column that is left may be called so and be no answer."""
 
+_EXPECTED: Final = "expected"
+
 _MOSTLY: Final = 0.9
 _HALF: Final = 0.5
 _SAME: Final = 0.95
@@ -285,10 +296,10 @@ def proposed_id(sheet: Sheet) -> Column | None:
 
 
 def proposed_outputs(sheet: Sheet) -> tuple[Column, ...]:
-    """Return the column that is called as answers are, else the last one.
+    """Return the column that is called as answers are, else those `expected_...`, else the last.
 
     Of several one is proposed, that of the plainest name: the others may be a second answer to
-    the same case.
+    the same case. If it begins with `expected`, all that begin so are proposed with it.
     """
     found = [
         one
@@ -296,7 +307,10 @@ def proposed_outputs(sheet: Sheet) -> tuple[Column, ...]:
         if is_called_as_an_answer(one.name) or not _ANSWER_WORDS.isdisjoint(words_of(one.name))
     ]
     found.sort(key=lambda one: len(words_of(one.name)))
-    return tuple(found[:1]) or tuple(sheet.columns[-1:])
+    if found and prefix_of(found[0]) != _EXPECTED:
+        return (found[0],)
+    expected = tuple(one for one in sheet.columns if prefix_of(one) == _EXPECTED)
+    return expected or tuple(sheet.columns[-1:])
 
 
 def proposed_private(sheet: Sheet, taken: Sequence[Column]) -> tuple[Column, ...]:
@@ -344,18 +358,28 @@ def prefix_of(column: Column) -> str:
 
 def about_the_answer(column: Column, outputs: Sequence[Column]) -> str:
     """Say why a column seems to speak of the answer; empty if it does not."""
+    if why := _tells_the_same(column, outputs):
+        return why
+    for output in outputs:
+        if slug(output.name) and slug(column.name).startswith(f"{slug(output.name)}_"):
+            return f"its name begins with {output.name!r}"
+        if prefix_of(output) == prefix_of(column) == _EXPECTED:
+            return f"its name begins as that of {output.name!r}"
+    return "it is called as an answer" if is_called_as_an_answer(column.name) else ""
+
+
+def _tells_the_same(column: Column, outputs: Sequence[Column]) -> str:
+    """Say why a column tells an answer once more; empty if it does not."""
     for output in outputs:
         pairs = list(zip(column.texts, output.texts, strict=True))
         full = [(one, other) for one, other in pairs if other]
         same = sum(1 for one, other in full if _key(one) == _key(other))
         if full and same >= _SAME * len(full):
             return f"it has the values of {output.name!r}"
-        if slug(output.name) and slug(column.name).startswith(f"{slug(output.name)}_"):
-            return f"its name begins with {output.name!r}"
         labels = [other for _, other in full]
         if len(set(labels)) > 1 and is_one_to_one([one for one, _ in full], labels):
             return f"it tells {output.name!r} one to one"
-    return "it is called as an answer" if is_called_as_an_answer(column.name) else ""
+    return ""
 
 
 def _key(text: str) -> object:
@@ -548,7 +572,8 @@ class Plan:
     """A domain that is to be made from a table.
 
     `names` are ours, by those of the columns. `kept` are the places of the rows that become
-    tasks. `dropped` are the columns that are left out, with the reason.
+    tasks. `dropped` are the columns that are left out, with the reason; of these `maybe_expected`
+    may be a part of the answer.
     """
 
     place: Place
@@ -561,6 +586,7 @@ class Plan:
     outputs: Mapping[str, OutputValues]
     tools: Sequence[ProposedTool]
     dropped: Mapping[str, str]
+    maybe_expected: tuple[Column, ...]
     texts: frozenset[str]
     notes: tuple[str, ...]
 
@@ -601,6 +627,7 @@ def make_plan(place: Place, sheet: Sheet, roles: Roles, procedure: Procedure) ->
         for one in left
         if one.name not in asked and (why := _no_tool(one, sheet, roles))
     }
+    maybe = tuple(one for one in left if one.name in dropped and _may_be_expected(one, roles, kept))
     served = [one for one in left if one.name not in dropped]
     names = field_names([one.name for one in sheet.columns if one.name not in dropped])
     return Plan(
@@ -614,12 +641,13 @@ def make_plan(place: Place, sheet: Sheet, roles: Roles, procedure: Procedure) ->
         outputs=outputs,
         tools=proposed_tools(served, names, kept),
         dropped=dropped,
+        maybe_expected=maybe,
         texts=frozenset(one.name for one in sheet.columns if _stays_text(sheet, roles, one, kept)),
         notes=(
             *sheet.notes,
             *procedure.notes,
             *(note for one in roles.outputs for note in _about(one, outputs[one.name], roles)),
-            *_dropped(dropped),
+            *_dropped(dropped, roles, maybe),
             *_leaks(roles),
             *_personal(roles, served),
         ),
@@ -640,6 +668,20 @@ def _no_tool(column: Column, sheet: Sheet, roles: Roles) -> str:
     why = about_the_answer(column, roles.outputs)
     behind = column in _behind_the_answer(sheet, roles)
     return why or ("it stands right of the answer, as what is written with it" if behind else "")
+
+
+def _may_be_expected(column: Column, roles: Roles, kept: list[int]) -> bool:
+    """Whether a column that is dropped may be a part of the answer.
+
+    What tells an answer once more is none, nor are dates and remarks, written with the answer.
+    """
+    texts = kept_texts(column, kept)
+    full = [text for text in texts if text]
+    if counts_rows(column) or _tells_the_same(column, roles.outputs):
+        return False
+    if len(full) < _HALF * len(texts) or type_of(full) == "date":
+        return False
+    return infer_type(full) is not ColumnType.TEXT or len(set(full)) < _MOSTLY * len(full)
 
 
 def _stays_text(sheet: Sheet, roles: Roles, column: Column, kept: Sequence[int]) -> bool:
@@ -673,9 +715,17 @@ def _nothing_or(output: Column, values: OutputValues) -> Iterator[str]:
         )
 
 
-def _dropped(dropped: Mapping[str, str]) -> Iterator[str]:
+def _dropped(dropped: Mapping[str, str], roles: Roles, maybe: tuple[Column, ...]) -> Iterator[str]:
+    if maybe:
+        options = output_options((*roles.outputs, *maybe))
+        yield f"{names_of(maybe)} is dropped and not judged; to judge it as well: {options}"
     if any(why != _COUNTS for why in dropped.values()):
         yield "--tool COLUMN serves a dropped column, if it is known before the decision"
+
+
+def output_options(columns: Iterable[Column]) -> str:
+    """Return what to type to have columns expected of the agent."""
+    return " ".join(f"--output {shell_word(one.name)}" for one in columns)
 
 
 def _leaks(roles: Roles) -> Iterator[str]:

@@ -10,13 +10,14 @@ from collections.abc import Iterator, Sequence
 
 from pytest_sopbench._core.contract import RuleResult
 from pytest_sopbench._core.model.trace import Mismatch
+from pytest_sopbench._core.records.record import RESULT_LIMIT
 from pytest_sopbench._core.trajectory.calls import ArgumentDifference, Trajectory, Unmet
 from pytest_sopbench._core.trajectory.match import UnlikePair
 from pytest_sopbench._core.trajectory.snapshot import SnapshotMatch
-from pytest_sopbench._reports.text import columns, counted, cut, one_line, padded, shown
+from pytest_sopbench._reports.text import columns, counted, cut, fitted, one_line, padded, shown
 from pytest_sopbench._reports.trajectory import SeenCall, as_json, call_text, rule_lines
 
-# Calls that a demand on a run wants otherwise: at most 15 lines.
+# Calls that a demand on a run wants otherwise: at most 24 lines.
 
 WIDTH = 80 - len("E       ")
 """Columns of a line."""
@@ -63,17 +64,28 @@ def call_lines(calls: Sequence[SeenCall], marked: int | None) -> Iterator[str]:
         yield f"    ... {first} before"
     texts = [one_line(call_text(call.name, call.arguments)) for call in calls]
     seen = range(first, min(first + ROWS, len(calls)))
-    side = min(max(columns(texts[at]) for at in seen), WIDTH * 5 // 8)
+    results = {at: _came_back(calls[at], RESULT_LIMIT) for at in seen}
+    room = WIDTH - len("> 10   ")
+    fits = {at for at in seen if columns(texts[at]) + columns(results[at]) <= room}
+    side = max((columns(texts[at]) for at in fits), default=0)
     for at in seen:
-        mark = ">" if at + 1 == marked else " "
-        yield cut(f"{mark}{at + 1:>3} {padded(texts[at], side)}  {_came_back(calls[at])}", WIDTH)
+        start = f"{'>' if at + 1 == marked else ' '}{at + 1:>3} "
+        if at in fits:
+            made = padded(texts[at], min(side, room - columns(results[at])))
+            yield f"{start}{made}  {results[at]}"
+        else:
+            # What came back decides mostly, so it is not cut for the arguments.
+            yield cut(f"{start}{texts[at]}", WIDTH)
+            yield f"{'':7}{_came_back(calls[at], WIDTH - 7)}"
     left = len(calls) - seen.stop
     if left:
         yield f"    ... {left} more"
 
 
-def _came_back(call: SeenCall) -> str:
-    return f"-> {shown(call.result)}" if call.error is None else f"error: {one_line(call.error)}"
+def _came_back(call: SeenCall, room: int) -> str:
+    if call.error is not None:
+        return cut(f"error: {one_line(call.error)}", room)
+    return f"-> {fitted(call.result, room - len('-> '))}"
 
 
 # Steps that depart from the trajectory that was approved: one line for each.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from pytest_sopbench._core.answers.values import FORMS
@@ -22,9 +23,10 @@ from pytest_sopbench._reports.text import (
     columns,
     counted,
     cut,
+    fitted_names,
     labelled,
+    labelled_values,
     money,
-    named,
     one_line,
     seconds,
     shown,
@@ -102,7 +104,7 @@ def failure_lines(
     return [
         cut(headline(record), width),
         *_task_lines(record, location, width),
-        *(labelled("inputs", named(inputs), width=width, lines=_INPUT_LINES) if inputs else ()),
+        *(_values_lines("inputs", inputs, width) if inputs else ()),
         *_answer_lines(record, width),
         *broken_lines(record.rules, width),
         *_departure_lines(record, width),
@@ -202,18 +204,22 @@ def _answer_lines(record: RunRecord, width: int) -> Iterator[str]:
     wrong, fields = _differing(record)
     matching = _asked(record) - wrong
     if record.answer is None:
-        yield from labelled(
-            "expected", named(record.expected, _VALUE), width=width, lines=_INPUT_LINES
-        )
+        yield from _values_lines("expected", record.expected, width)
         yield from _said_lines(record, width)
     elif record.mismatches and matching:
         yield from labelled("", f"{matching} of {fields} match", width=width)
     elif not record.mismatches:
-        yield from labelled("answer", named(record.answer, _VALUE), width=width, lines=_INPUT_LINES)
+        yield from _values_lines("answer", record.answer, width)
     if record.answer_form in FORMS and record.answer is not None:
         yield from labelled("found", FORMS[record.answer_form], width=width)
     for number, differs in enumerate(record.state_differs):
         yield from labelled("" if number else "state", one_line(differs), width=width, lines=2)
+
+
+def _values_lines(label: str, values: Mapping[str, JsonValue], width: int) -> Iterator[str]:
+    yield from labelled_values(
+        label, partial(fitted_names, values), width=width, lines=_INPUT_LINES
+    )
 
 
 def _said_lines(record: RunRecord, width: int) -> Iterator[str]:

@@ -6,7 +6,7 @@ import json
 import shlex
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice, takewhile
 from textwrap import wrap
@@ -316,7 +316,7 @@ def shown(value: JsonValue) -> str:
         return one_line(repr(value))
     if value is None or isinstance(value, bool | int | float):
         return repr(value)
-    return one_line(json.dumps(value, ensure_ascii=False))
+    return _as_json(value)
 
 
 def named(values: JsonValue, limit: int = 60) -> str:
@@ -324,6 +324,117 @@ def named(values: JsonValue, limit: int = 60) -> str:
     if not isinstance(values, Mapping):
         return cut(shown(values), limit)
     return ", ".join(f"{one_line(name)}={cut(shown(one), limit)}" for name, one in values.items())
+
+
+def cut_middle(text: str, width: int) -> str:
+    """Cut a text to a width by what stands in its middle: its start and its end say most."""
+    if columns(text) <= width:
+        return text
+    end = max(width - len(ELLIPSIS), 0) // 2
+    text = ready_to_cut(text)
+    return f"{cut(text, width - end)}{cut_from_start(text, len(ELLIPSIS) + end)[len(ELLIPSIS) :]}"
+
+
+# Values that share a room: short ones stay whole, and long ones take what these leave. So what is
+# not shown of a result is the middle of its longest texts, and never the field behind them.
+
+_LEAST = 12
+"""Columns that a long value has at least; fields for which there are fewer are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    label: str
+    text: str
+    value: JsonValue
+
+
+def fitted(value: JsonValue, room: int) -> str:
+    """Return a value on one line of at most `room` columns, its short fields whole."""
+    text = shown(value)
+    if columns(text) <= room:
+        return text
+    # A secret of which a part is left out is no longer known for one.
+    return _shorter(text, value, room) if ready_to_cut(text) == text else cut_middle(text, room)
+
+
+def fitted_names(values: JsonValue, room: int) -> str:
+    """Return `name='value', ...` on one line of at most `room` columns, short values whole."""
+    if not isinstance(values, Mapping):
+        return fitted(values, room)
+    parts = [_Part(f"{one_line(name)}=", shown(one), one) for name, one in values.items()]
+    text = ", ".join(f"{one.label}{one.text}" for one in parts)
+    if columns(text) <= room:
+        return text
+    is_safe = ready_to_cut(text) == text
+    return cut(_sharing(parts, len(parts), room), room) if is_safe else cut_middle(text, room)
+
+
+def labelled_values(
+    label: str, text: Callable[[int], str], *, width: int = WIDTH, lines: int
+) -> list[str]:
+    """Return a label and values, wrapped into `lines`; `text` returns them within some columns."""
+    room = (width - LABEL_WIDTH) * lines
+    # What wrapping leaves at the end of a line is missing further down.
+    for less in range(0, room // 2, 8):
+        laid = list(labelled(label, text(room - less), width=width))
+        if len(laid) <= lines:
+            return laid
+    return list(labelled(label, text(room // 2), width=width, lines=lines))
+
+
+def _shorter(text: str, value: JsonValue, room: int) -> str:
+    if columns(text) <= room:
+        return text
+    if isinstance(value, str):
+        return cut_middle(text, room)
+    inside = room - len("{}")
+    if isinstance(value, Mapping):
+        parts = [
+            _Part(f"{_as_json(name)}: ", _as_json(one), one)
+            for name, one in islice(value.items(), max(inside, 0))
+        ]
+        return cut(f"{{{_sharing(parts, len(value), inside)}}}", room)
+    if isinstance(value, list):
+        parts = [_Part("", _as_json(one), one) for one in islice(value, max(inside, 0))]
+        return cut(f"[{_sharing(parts, len(value), inside)}]", room)
+    return cut(text, room)
+
+
+def _sharing(parts: Sequence[_Part], count: int, room: int) -> str:
+    """Return the parts side by side; of `count`, those for which there is no room are counted.
+
+    Of named values those that need least are kept, so that a number is not lost behind texts.
+    """
+    least = [columns(one.label) + min(columns(one.text), _LEAST) + len(", ") for one in parts]
+    kept, more = parts, ""
+    if len(parts) < count or sum(least) > room + len(", "):
+        is_named = any(one.label for one in parts)
+        order = sorted(range(len(parts)), key=least.__getitem__) if is_named else range(len(parts))
+        ends = list(accumulate(least[place] for place in order))
+        fit = bisect_right(ends, room - len(f"... {count} more"))
+        kept = [parts[place] for place in sorted(order[:fit])]
+        more = f"... {count - fit} more"
+    taken = sum(columns(one.label) + len(", ") for one in kept) - len(", ")
+    free = room - taken - (len(", ") + len(more) if more else 0)
+    share = _share([columns(one.text) for one in kept], free)
+    laid = [f"{one.label}{_shorter(one.text, one.value, share)}" for one in kept]
+    return ", ".join([*laid, *([more] if more else [])])
+
+
+def _share(wanted: Sequence[int], free: int) -> int:
+    """Return how much each may have at most, so that who wants less is given it all."""
+    left = len(wanted)
+    for one in sorted(wanted):
+        if one * left > free:
+            return free // left
+        free -= one
+        left -= 1
+    return max(wanted, default=0)
+
+
+def _as_json(value: JsonValue) -> str:
+    return one_line(json.dumps(value, ensure_ascii=False))
 
 
 def packed(

@@ -6,13 +6,14 @@ import json
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile, zip_longest
 from typing import TypeAlias
 
 from pytest_sopbench._core.contract import RuleResult
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.trace import ToolCall
-from pytest_sopbench._core.records.record import CallRecord, RunRecord
+from pytest_sopbench._core.records.record import RESULT_LIMIT, CallRecord, RunRecord, is_cut
 from pytest_sopbench._core.trajectory.calls import (
     ArgumentDifference,
     Call,
@@ -35,8 +36,10 @@ from pytest_sopbench._reports.text import (
     columns,
     counted,
     cut,
+    fitted,
+    fitted_names,
     labelled,
-    named,
+    labelled_values,
     one_line,
     padded,
     shown,
@@ -263,14 +266,15 @@ def _wrapped(text: str, width: int, most: int, taken: int) -> list[str]:
 
 # The tool calls of a run, one on a line, as its failure shows them.
 #
-# A line has no room for long arguments. What differs from the expected call is what a reader looks
-# for, so it stands below its call, and is never cut.
+# What came back decides mostly, so it stands below its call if one line has no room for both. What
+# differs from the expected call is what a reader looks for: it stands below, and is never cut.
 
 CALLS = 12
 """Calls of one run that are shown, and those that differ from an expected one."""
 
 _LAST = 3
 _ARGUMENT = 30
+_RESULT_LINES = 3
 
 Differences = Mapping[int, Sequence[ArgumentDifference]]
 """What differs from the expected call, by the step of the run, from 1."""
@@ -286,21 +290,25 @@ def call_lines(record: RunRecord, expected: Sequence[ExpectedCall], width: int) 
     differences = differences_of(record.calls, expected)
     steps = _shown_steps(len(record.calls), differences)
     calls = [record.calls[step - 1] for step in steps]
-    texts = [f"{one_line(call.name)}({named(call.arguments, _ARGUMENT)})" for call in calls]
-    results = [_came_back(call) for call in calls]
+    lines = [(_made(call), _came_back(call, RESULT_LIMIT)) for call in calls]
     digits = len(str(len(record.calls)))
     room = width - LABEL_WIDTH - digits - len("   ")
-    # At least half of the room for calls, and more if what came back is short.
-    side = max(room // 2, room - max(map(columns, results)))
-    side = min(side, max(map(columns, texts)))
+    whole = [columns(made) for made, result in lines if columns(made) + columns(result) <= room]
     before = 0
-    for step, text, result in zip(steps, texts, results, strict=True):
+    for step, call, (made, result) in zip(steps, calls, lines, strict=True):
         if step > before + 1:
             left = counted(step - before - 1, "more call")
             yield f"{'':{LABEL_WIDTH}}... {left} ..."
-        label = "" if before else "calls"
-        start = f"{label:<{LABEL_WIDTH}}{step:>{digits}} {padded(text, side)}"
-        yield cut(f"{start}  {result}", width)
+        start = f"{'' if before else 'calls':<{LABEL_WIDTH}}{step:>{digits}} "
+        if columns(made) + columns(result) <= room:
+            # Results stand below one another, as far as each leaves room for it.
+            yield f"{start}{padded(made, min(max(whole), room - columns(result)))}  {result}"
+        else:
+            yield f"{start}{_made_within(call, width - columns(start))}"
+            below = labelled_values(
+                "", partial(_came_back, call), width=width - digits - 1, lines=_RESULT_LINES
+            )
+            yield from (f"{'':{digits + 1}}{line}" for line in below)
         for one in differences.get(step, ()):
             yield from labelled("", f"differs: {difference_text(one)}", width=width)
         for change in changed_by(record.state, step):
@@ -333,9 +341,25 @@ def _shown_steps(count: int, differences: Differences) -> Sequence[int]:
     return sorted({*ends, *differences})
 
 
-def _came_back(call: CallRecord) -> str:
+def _made(call: CallRecord) -> str:
+    """Return a call of which each argument is short; the whole of one rarely says more."""
+    arguments = call.arguments
+    if not isinstance(arguments, Mapping):
+        return f"{one_line(call.name)}({fitted(arguments, _ARGUMENT)})"
+    each = (f"{one_line(name)}={fitted(one, _ARGUMENT)}" for name, one in arguments.items())
+    return f"{one_line(call.name)}({', '.join(each)})"
+
+
+def _made_within(call: CallRecord, room: int) -> str:
+    name = cut(one_line(call.name), room - len("(...)"))
+    return f"{name}({fitted_names(call.arguments, room - columns(name) - len('()'))})"
+
+
+def _came_back(call: CallRecord, room: int) -> str:
     if call.bad:
-        return f"bad: {one_line('; '.join(call.findings) or call.error or '')}"
+        return cut(f"bad: {one_line('; '.join(call.findings) or call.error or '')}", room)
     if call.error is not None:
-        return f"error: {one_line(call.error)}"
-    return f"-> {shown(call.result)}"
+        return cut(f"error: {one_line(call.error)}", room)
+    if isinstance(call.result, dict) and is_cut(call.result):
+        return f"-> {call.result['characters']} characters, too long to be kept"
+    return f"-> {fitted(call.result, room - len('-> '))}"

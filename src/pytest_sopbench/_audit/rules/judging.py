@@ -92,7 +92,7 @@ def _contained(subject: Subject) -> Iterator[Fault]:
             )
 
 
-@warning("chance", "The most frequent answer is right for more than 60 % of the rows.")
+@warning("chance", "One answer, given to every row, is right for more than 60 % of them.")
 def _chance(subject: Subject) -> Iterator[Fault]:
     if not subject.compared or len(subject.tasks) < 2:  # noqa: PLR2004 - one row has one answer
         return

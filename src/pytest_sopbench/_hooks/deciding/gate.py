@@ -16,6 +16,7 @@ import pytest
 from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.gates.conditions import (
+    COMPARISON_GATES,
     GateSpec,
     GateState,
     GateVerdict,
@@ -61,6 +62,7 @@ from pytest_sopbench._hooks.settings.options import replaced_gates
 from pytest_sopbench._loading.files import nearest
 from pytest_sopbench._loading.finding import domains_called
 from pytest_sopbench._loading.quarantine_file import check_tasks, read_tasks_file
+from pytest_sopbench._reports.text import counted
 from pytest_sopbench._sessions.saved import SavedSession, asked_summaries, planned_records
 from pytest_sopbench.errors import SopbenchError
 
@@ -241,11 +243,22 @@ class Gate:
             *self.baseline.remarks,
             *unsaid,
             *self.silenced,
+            *self._uncounted_losses(),
             *replaced_gates(self._sop.config),
             *self.entries.remarks(),
             *self._decided.unasked,
             *self._sop.broken,
         )
+
+    def _uncounted_losses(self) -> Iterator[str]:
+        """Say that tasks were lost, if other gates than one on the comparison decide."""
+        gates = self._sop.options.gates
+        if self.comparison is None or not self.is_set:
+            return
+        lost = len(self.comparison.pooled.lost)
+        if lost and not any(one.name in COMPARISON_GATES for one in gates):
+            were = counted(lost, "task was", "tasks were")
+            yield f"{were} lost, and no gate counts that: add --sop-gate lost=0"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -468,6 +481,7 @@ class Quarantine:
         # Asked at each report, and few projects have entries.
         self.is_set = False
         self._checked: set[str] = set()
+        self._refused = ""
         # One day for the whole session, also if it runs past midnight.
         self._today = datetime.now(UTC).astimezone().date()
         self.report = PolicyReport()
@@ -535,12 +549,15 @@ class Quarantine:
                     f"{self.shown}: no domain is called {name}, and a task of it must pass\n"
                     f"did you mean {spelt[near]!r}?"
                 )
+                self._refused = name
                 raise pytest.UsageError(msg)
 
     def remarks(self) -> Iterator[str]:
         """Say which entries are of no domain that has a name here: they are not checked."""
         for name in self._unknown():
-            yield f"{self.shown}: no domain is called {name}, so its entries are not checked"
+            # That of a refusal is named there.
+            if name != self._refused:
+                yield f"{self.shown}: no domain is called {name}, so its entries are not checked"
 
     def _unknown(self) -> Iterator[str]:
         """Yield the names in entries by which no domain is found."""

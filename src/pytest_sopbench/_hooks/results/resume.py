@@ -340,7 +340,13 @@ class ResumedSession:
             refuse_running(running)
         unended = resumable_since_last(sessions_dir)
         if unended is None:
-            return followed(last_path(sessions_dir))
+            last = followed(last_path(sessions_dir))
+            if last == last_path(sessions_dir) and not last.exists():
+                msg = (
+                    "there is no session to resume; one that ends before its first run leaves none"
+                )
+                raise SessionFileError(msg)
+            return last
         self.name = unended.stem
         return unended
 

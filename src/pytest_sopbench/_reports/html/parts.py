@@ -373,9 +373,7 @@ def _procedure(summary: Summary, was: Summary | None) -> Iterator[Fact]:
             )
     if summary.chance is not None:
         # The right answers alone decide it, so no baseline had another one.
-        yield Fact(
-            name="chance", value=as_percent(summary.chance), more="by the most frequent answer"
-        )
+        yield Fact(name="chance", value=as_percent(summary.chance), more="one answer to every task")
 
 
 def _value(metric: Metric, summary: Summary) -> str:

@@ -188,8 +188,8 @@ def _completion_spec(numbers: Sequence[str]) -> Mapping[str, Any]:
                 "next": {
                     "type": "string",
                     "enum": [*numbers, END],
-                    "description": "Only where the procedure orders to go on elsewhere than at the "
-                    f"next step: the number of that step, or {END!r} where it ends here.",
+                    "description": "Only if the procedure orders to go on elsewhere than at the "
+                    f"next step: the number of that step, or {END!r} if it ends here.",
                 },
             },
             "required": ["summary"],
