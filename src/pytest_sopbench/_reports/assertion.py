@@ -17,7 +17,7 @@ from pytest_sopbench._core.trajectory.snapshot import SnapshotMatch
 from pytest_sopbench._reports.text import columns, counted, cut, fitted, one_line, padded, shown
 from pytest_sopbench._reports.trajectory import SeenCall, as_json, call_text, rule_lines
 
-# Calls that a demand on a run wants otherwise: at most 24 lines.
+# Calls that a demand on a run wants otherwise: at most 25 lines.
 
 WIDTH = 80 - len("E       ")
 """Columns of a line."""

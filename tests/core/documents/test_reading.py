@@ -351,3 +351,31 @@ def test_numbers_that_python_hashes_alike_are_counted_apart() -> None:
     keys = [item_key((2**61 - 1) * number, ordered=False) for number in range(1, 1_001)]
 
     assert 1_000 == len({hash(key) for key in keys})
+
+
+A, B = {"a": {"type": "string"}}, {"b": {"type": "string"}}
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param({"$ref": "#whole"}, id="an anchor"),
+        pytest.param({"$dynamicRef": "#open"}, id="a dynamic anchor"),
+        pytest.param({"$ref": "#old"}, id="an id of draft 7"),
+        pytest.param({"$ref": "#/$defs/several/1"}, id="a place in a list"),
+        pytest.param(
+            {"properties": A, "dependencies": {"a": {"properties": B}}}, id="dependencies"
+        ),
+    ],
+)
+def test_a_key_is_declared_wherever_the_schema_speaks_of_it(place: dict[str, Any]) -> None:
+    defs: dict[str, Any] = {
+        "whole": {"$anchor": "whole", "properties": A | B},
+        "open": {"$dynamicAnchor": "open", "properties": A | B},
+        "old": {"$id": "#old", "properties": A | B},
+        "several": [{}, {"properties": A | B}],
+    }
+    rules = DocumentRules(schema={"type": "object", "properties": {"o": place}, "$defs": defs})
+
+    assert rules.declared.inside("o").declares("b")
+    assert not rules.declared.inside("o").declares("c")

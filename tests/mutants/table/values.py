@@ -74,7 +74,7 @@ MUTANTS = (
     Mutant(
         "values/present-takes-nothing",
         "compare",
-        'why = "empty, any value would do" if is_empty(actual) else ""',
+        'why = "empty, any value would do" if is_nothing else ""',
         'why = ""',
         ("core/test_fields.py",),
         "An empty answer is right where any value is asked for.",

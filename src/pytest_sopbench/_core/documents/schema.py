@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from importlib import import_module
 from itertools import chain
 from typing import Any, Final, NoReturn, TypeAlias, cast
+from urllib.parse import unquote
 
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.values.json import JsonValue
@@ -203,19 +204,41 @@ def _applying(schemas: Iterable[JsonValue], root: Schema) -> Iterator[Schema]:
         yield one
         waiting.extend(inner for name in _ALL for inner in _sequence(one.get(name)))
         waiting.extend(one.get(name) for name in _SAME_PLACE)
-        waiting.extend(_mapping(one.get("dependentSchemas")).values())
-        waiting.append(_referred(one.get("$ref"), root))
+        for name in ("dependentSchemas", "dependencies"):
+            waiting.extend(_mapping(one.get(name)).values())
+        waiting.extend(_referred(one.get(name), root) for name in ("$ref", "$dynamicRef"))
 
 
 def _referred(reference: JsonValue, root: Schema) -> JsonValue:
+    """Return what a reference leads to: a place from the root on, or the schema of that anchor."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
+    anchor, *parts = reference[1:].split("/")
+    if anchor:
+        return next((one for one in _every(root) if _is_called(one, anchor)), None)
     value: JsonValue = root
-    for part in reference.removeprefix("#").removeprefix("/").split("/"):
-        if part:
-            name = part.replace("~1", "/").replace("~0", "~")
-            value = _mapping(value).get(name)
+    for part in parts:
+        name = unquote(part).replace("~1", "/").replace("~0", "~")
+        items = _sequence(value)
+        is_place = name.isdecimal() and int(name) < len(items)
+        value = items[int(name)] if is_place else _mapping(value).get(name)
     return value
+
+
+def _is_called(schema: Schema, anchor: str) -> bool:
+    return anchor in (schema.get("$anchor"), schema.get("$dynamicAnchor")) or (
+        schema.get("$id") == f"#{anchor}"
+    )
+
+
+def _every(root: JsonValue) -> Iterator[Schema]:
+    waiting = [root]
+    for one in waiting:
+        if isinstance(one, Mapping):
+            yield one
+            waiting.extend(one.values())
+        elif isinstance(one, list):
+            waiting.extend(one)
 
 
 def _names(schemas: Sequence[Schema]) -> Iterator[str]:
