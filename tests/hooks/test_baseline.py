@@ -281,3 +281,29 @@ class TestABaselineThatIsNone:
         result.stdout.fnmatch_lines(
             ["*not compared, *: 2 tasks (T_05, T_06)", "gate   lost tasks <= 0 inconclusive*"]
         )
+
+
+def test_tasks_of_the_baseline_that_a_sample_leaves_out_are_counted(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.runpytest(*CREATE)
+
+    result = pytester.runpytest(
+        *AGAINST_MAIN, RIGHT, "--sop-sample=first:2", "--sop-gate=lost=0", "-q"
+    )
+
+    assert OK == result.ret
+    result.stdout.fnmatch_lines(["*4 tasks left out by options*"])
+
+
+@pytest.mark.parametrize("how", [(), ("-q",)], ids=["plain", "quiet"])
+def test_a_sop_that_has_changed_since_the_baseline_is_told(
+    pytester: pytest.Pytester, lab: Path, how: tuple[str, ...]
+) -> None:
+    pytester.runpytest(*CREATE)
+    with next(lab.glob("sop.*")).open("a") as sop:
+        sop.write("9. Sign it.\n")
+
+    result = pytester.runpytest(*AGAINST_MAIN, RIGHT, "--sop-gate=lost=0", *how)
+
+    result.stdout.fnmatch_lines(["*the SOP of lab has changed since the baseline*"])

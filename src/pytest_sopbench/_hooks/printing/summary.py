@@ -37,10 +37,12 @@ from pytest_sopbench._reports.terminal.comparison import (
     aside_lines,
     keys_of,
     leaderboard_lines,
+    left_out_lines,
     lost_lines,
     lost_records,
     session_comparison_lines,
     short_comparison_lines,
+    sop_lines,
 )
 from pytest_sopbench._reports.terminal.gate import (
     entry_lines,
@@ -241,6 +243,8 @@ class SummaryHooks:
         if verbosity < 0:
             yield from short_comparison_lines(comparison)
             yield from aside_lines(comparison.pooled)
+            yield from left_out_lines(comparison.pooled)
+            yield from sop_lines(comparison.changed_sops)
         else:
             yield from session_comparison_lines(comparison)
 

@@ -80,7 +80,7 @@ def comparison_lines(comparison: GroupComparison) -> Iterator[str]:
         yield from _collapse_lines(comparison)
         yield from _said(_consumption_parts(comparison.baseline, comparison.current), gap=_GAP)
     yield from aside_lines(comparison)
-    yield from _left_out_lines(comparison)
+    yield from left_out_lines(comparison)
     if comparison.doubt:
         yield from _said(one_line(f"nothing to rely on: {comparison.doubt}").split(), gap=" ")
 
@@ -283,7 +283,7 @@ def aside_lines(comparison: GroupComparison) -> Iterator[str]:
             yield from _said([*start.split(), *names], gap=" ")
 
 
-def _left_out_lines(comparison: GroupComparison) -> Iterator[str]:
+def left_out_lines(comparison: GroupComparison) -> Iterator[str]:
     if comparison.may_fail:
         start = f"not compared, may fail: {counted(len(comparison.may_fail), 'task')}"
         names = with_commas(list(_names(comparison.may_fail, comparison)))
