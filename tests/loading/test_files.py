@@ -226,6 +226,7 @@ def test_a_number_of_many_digits_keeps_them_all() -> None:
 def test_the_nearest_name_is_suggested_and_a_far_one_is_not() -> None:
     assert "did you mean 'weight'?" == did_you_mean("wieght", ["label", "weight"])
     assert "" == did_you_mean("zzz", ["label", "weight"])
+    assert "did you mean 'd '?" == did_you_mean("d", ["id", "d "])
 
 
 def test_a_long_list_says_how_much_it_leaves_out() -> None:

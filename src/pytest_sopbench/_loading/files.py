@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.values.json import STRICT, JsonValue, RefusedError
+from pytest_sopbench._core.values.text import fold
 from pytest_sopbench.errors import LoadingError, RowError
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
@@ -276,8 +277,10 @@ def nearest_few(name: str, known: Iterable[str]) -> list[str]:
     """Up to three known names that are like this one, the nearest first."""
     if len(name) > COMPARED_LENGTH:
         return []
-    short = (one for one in known if len(one) <= COMPARED_LENGTH)
-    return difflib.get_close_matches(name, islice(short, COMPARED), n=3, cutoff=0.6)
+    short = [one for one in known if len(one) <= COMPARED_LENGTH]
+    # A blank too many is what nobody sees.
+    alike = [one for one in short if fold(one) == fold(name)]
+    return alike or difflib.get_close_matches(name, islice(short, COMPARED), n=3, cutoff=0.6)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
