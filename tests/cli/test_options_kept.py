@@ -94,7 +94,11 @@ def test_merging_keeps_what_shards_have_in_common(
 def test_rescoring_keeps_what_is_not_about_scoring(
     sopbench: Sopbench, refunds: Domain, save: Save, run_of: Make, tmp_path: Path
 ) -> None:
-    options = {"variants": {"x": 1}, "scoring": "exact", "failures": None}
+    options = {
+        "variants": {"refunds": {"a": {"x": {"T1": "wrong"}}}},
+        "scoring": "exact",
+        "failures": None,
+    }
     save("base", [run_of("T1")], options=options)
 
     result = sopbench("rescore", "base", "--scoring", "published", "--out", "new")

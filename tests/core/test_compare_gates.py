@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import asdict, replace
 
 import pytest
 from hypothesis import given
@@ -24,9 +22,10 @@ from pytest_sopbench._core.gates.calibration import (
     doubt_of,
     judge_report_to_json,
     judged_field,
-    read_judge_report,
     shown_kappa,
+    together,
     uncalibrated,
+    with_doubts,
 )
 from pytest_sopbench._core.gates.conditions import (
     COMPARISON_GATES,
@@ -419,10 +418,12 @@ REPORT = JudgeReport(
 )
 
 
-def test_a_report_is_read_as_it_was_kept() -> None:
-    told = json.loads(json.dumps(judge_report_to_json(REPORT)))
+def test_a_report_is_told_whole() -> None:
+    told = judge_report_to_json(REPORT)
 
-    assert REPORT == read_judge_report(told, {})
+    assert [3, 1, 4, 2] == [told[name] for name in ("asked", "failed", "kept", "repeated")]
+    assert told["fields"] == [asdict(one) for one in REPORT.fields]
+    assert REPORT == with_doubts(REPORT, {})
 
 
 def test_a_page_says_agreement_doubt_and_consumption() -> None:
@@ -443,7 +444,7 @@ def test_the_agreement_of_another_judge_is_not_told() -> None:
 
 
 def test_a_session_without_a_judge_has_no_report() -> None:
-    assert read_judge_report(None, {}) is None
+    assert with_doubts(None, {}) is None
     assert [] == list(report_lines(None))
 
 
@@ -451,16 +452,24 @@ def test_a_session_without_a_judge_has_no_report() -> None:
     "told",
     [
         None,
-        "x",
-        {},
-        {"asked": "many", "fields": 3},
-        {"fields": [1, {"domain": "claims"}, {"domain": "claims", "field": "reason"}]},
-        {"fields": [{"domain": "claims", "field": "reason", "labels": -1, "kappa": "high"}]},
+        JudgeReport(),
+        JudgeReport(fields=(JudgedField(domain="claims", field="reason", kappa=0.9),)),
     ],
 )
-def test_a_doubt_is_never_lost(told: Any) -> None:
-    report = read_judge_report(told, {"claims": {"reason": "no calibration"}})
+def test_a_doubt_is_never_lost(told: JudgeReport | None) -> None:
+    report = with_doubts(told, {"claims": {"reason": "no calibration"}})
 
     assert report is not None
     assert ["no calibration"] == [one.doubt for one in report.fields]
     assert (0, 0) == (report.asked, report.kept)
+
+
+def test_the_judges_of_shards_are_one_judge() -> None:
+    doubted = with_doubts(None, {"claims": {"reason": "no calibration"}})
+    assert doubted is not None
+
+    whole = together([REPORT, doubted, REPORT])
+
+    assert (6, 2, 8, 4) == (whole.asked, whole.failed, whole.kept, whole.repeated)
+    assert (2000, 1.0) == (whole.usage.input_tokens, whole.usage.cost_usd)
+    assert ["no calibration", UNCALIBRATED] == [one.doubt for one in whole.fields]

@@ -300,11 +300,11 @@ def test_a_secret_in_a_reason_is_masked() -> None:
     redaction = Redaction(patterns=(re.compile("s3cret"),))
     verdict = judge(CLAIMS, TASK, trace)
 
-    kept = redaction.record(record_of(CLAIMS, TASK, trace, verdict))
+    kept = redaction.part(record_of(CLAIMS, TASK, trace, verdict))
     log = event_log(RunKey("claims", "C", 1, "a"), CLAIMS, trace, verdict, redaction)
 
     assert "s3cret" not in to_line(kept) + log
-    assert (replace(one, why="not ***"),) == kept.compared == redaction.trace(trace).compared
+    assert (replace(one, why="not ***"),) == kept.compared == redaction.part(trace).compared
 
 
 # What names runs, tasks and groups of runs.

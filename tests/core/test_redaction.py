@@ -108,7 +108,7 @@ GRADE = OutputField(name="grade", type=FieldType.TEXT)
 
 
 def test_a_secret_is_taken_out_of_every_part_of_a_record() -> None:
-    safe = REDACTION.record(RECORD)
+    safe = REDACTION.part(RECORD)
 
     assert SECRET not in to_line(safe)
     assert 15 <= to_line(safe).count(MASK)
@@ -118,12 +118,12 @@ def test_a_secret_is_taken_out_of_every_part_of_a_record() -> None:
 def test_a_record_without_answer_problem_and_trajectory_stays_without() -> None:
     record = RunRecord(domain="lab", task="T_1", outcome=Outcome.CRASH)
 
-    assert record == REDACTION.record(record)
+    assert record == REDACTION.part(record)
 
 
 def test_without_patterns_nothing_is_changed() -> None:
-    assert RECORD is NOTHING_REDACTED.record(RECORD)
-    assert TRACE.calls[0] is NOTHING_REDACTED.call(TRACE.calls[0])
+    assert RECORD is NOTHING_REDACTED.part(RECORD)
+    assert TRACE.calls[0] is NOTHING_REDACTED.part(TRACE.calls[0])
 
 
 @given(st.text())
@@ -142,7 +142,7 @@ def test_a_private_column_is_masked_by_its_name_at_any_depth() -> None:
     redaction = Redaction().of({"iban"})
 
     assert {"a": [{"iban": MASK, "b": 1}]} == redaction.value({"a": [{"iban": "X", "b": 1}]})
-    assert {"iban": MASK} == redaction.record(
+    assert {"iban": MASK} == redaction.part(
         RunRecord(domain="d", task="t", outcome=Outcome.CORRECT, answer={"iban": "X"})
     ).answer
 
@@ -165,7 +165,7 @@ def test_keys_are_masked_and_stay_as_many() -> None:
 def test_the_names_of_fields_stay_as_they_are() -> None:
     record = replace(RECORD, answer={SECRET: SECRET}, expected={SECRET: SECRET})
 
-    safe = REDACTION.record(record)
+    safe = REDACTION.part(record)
 
     assert {SECRET: MASK} == safe.answer == safe.expected
 
@@ -173,23 +173,23 @@ def test_the_names_of_fields_stay_as_they_are() -> None:
 def test_the_type_of_an_exception_is_masked() -> None:
     problem = Problem(type=f"agent.Error_{SECRET}", message="")
 
-    assert Problem(type="agent.Error_***", message="") == REDACTION.problem(problem)
+    assert Problem(type="agent.Error_***", message="") == REDACTION.part(problem)
 
 
 def test_no_part_of_a_trace_or_verdict_keeps_a_secret() -> None:
     answer = Answer(values={"grade": SECRET}, form=AnswerForm.MAPPING, why=SECRET)
     verdict = replace(VERDICT, answer=answer, mismatches=RECORD.mismatches)
 
-    masked = REDACTION.trace(TRACE), REDACTION.verdict(verdict)
+    masked = REDACTION.part(TRACE), REDACTION.part(verdict)
 
     assert SECRET not in repr(masked)
     assert (VERDICT.outcome, TRACE.ending) == (masked[1].outcome, masked[0].ending)
-    assert TRACE is NOTHING_REDACTED.trace(TRACE)
-    assert VERDICT is NOTHING_REDACTED.verdict(VERDICT)
+    assert TRACE is NOTHING_REDACTED.part(TRACE)
+    assert VERDICT is NOTHING_REDACTED.part(VERDICT)
 
 
 def test_a_call_is_shown_without_its_secrets() -> None:
-    shown = [REDACTION.call(call) for call in TRACE.calls]
+    shown = [REDACTION.part(call) for call in TRACE.calls]
 
     assert [{"key": MASK, "sample": "S"}, {}] == [call.arguments for call in shown]
     assert [None, MASK] == [call.error for call in shown]

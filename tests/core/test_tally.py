@@ -15,8 +15,6 @@ from pytest_sopbench._core.metrics.counts import Amount, Collapse, Confusion, Ru
 from pytest_sopbench._core.metrics.summary import EMPTY
 from pytest_sopbench._core.metrics.tally import Tally, summary_of
 from pytest_sopbench._core.metrics.total import (
-    summary_from_json,
-    summary_to_json,
     total_of,
     total_to_json,
 )
@@ -163,14 +161,6 @@ def test_no_run_leaves_the_denominator(runs: list[RunRecord]) -> None:
     assert len(runs) == summary.undisputed.runs + summary.disputed.counts.runs
 
 
-@settings(max_examples=60)
-@given(GROUPS)
-def test_a_summary_comes_back_from_json(runs: list[RunRecord]) -> None:
-    summary = summary_of(runs)
-
-    assert summary == summary_from_json(summary_to_json(summary))
-
-
 def test_no_runs_have_no_rates() -> None:
     summary = summary_of([])
 
@@ -295,7 +285,6 @@ def test_classes_are_of_the_fields_of_few_values_alone() -> None:
         label: one.runs for label, one in summary_of(numbers, (REFUND,)).by_class.items()
     }
     assert {} == summary_of([run("A")], (CLASS,)).by_class
-    assert summary_from_json(summary_to_json(mixed)) == mixed
 
 
 def test_chance_leaves_out_fields_that_ask_for_no_certain_value() -> None:
@@ -360,7 +349,6 @@ def test_pairs_of_too_many_kinds_are_dropped(kinds: int) -> None:
     assert whole.mismatched == {"class": kinds}
     assert len(whole.wrong_pairs["class"]) == (kinds if kinds == 400 else 0)
     assert whole + whole == summary_of([*runs, *runs])
-    assert whole == summary_from_json(summary_to_json(whole))
 
 
 def test_masked_values_are_counted_by_field_only() -> None:
@@ -459,20 +447,6 @@ def test_a_run_with_labels_takes_hardly_any_bytes() -> None:
     size, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert size / len(runs) < 50
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        pytest.param({}, id="empty"),
-        pytest.param({**summary_to_json(EMPTY), "outcomes": None}, id="no table"),
-        pytest.param({**summary_to_json(EMPTY), "outcomes": {"lost": 1}}, id="unknown outcome"),
-        pytest.param({**summary_to_json(EMPTY), "tools": {"a": {"b": 1}}}, id="unknown count"),
-    ],
-)
-def test_a_broken_summary_is_a_value_error(broken: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"summary|lost"):
-        summary_from_json(broken)
 
 
 # Several domains: the mean over domains, and all runs pooled.

@@ -232,8 +232,8 @@ def test_a_departure_tells_the_arguments_that_differ() -> None:
     result = match_trajectory(made(("a", {"x": {"y": 1}})), [("a", {"x": {"y": 2}})])
 
     assert result.departure is not None
-    assert ["x.y"] == [one.path for one in result.departure.differences]
-    assert ["x.y"] == [one.path for one in result.unlike[0].differences]
+    assert ["x.y"] == [one.field for one in result.departure.differences]
+    assert ["x.y"] == [one.field for one in result.unlike[0].differences]
 
 
 def test_a_call_made_elsewhere_is_out_of_order_and_not_missing() -> None:

@@ -22,7 +22,7 @@ from pytest_sopbench._core.metrics.summary import (
     is_joint,
 )
 from pytest_sopbench._core.metrics.tally import summary_of
-from pytest_sopbench._core.metrics.total import summary_from_json, summary_to_json
+from pytest_sopbench._core.metrics.total import summary_to_json
 from pytest_sopbench._core.metrics.trials import TrialCounts, disagreements
 from pytest_sopbench._core.model.task import MASK, Compare, FieldType
 from pytest_sopbench._core.statistics import wilson
@@ -107,12 +107,12 @@ def test_tasks_of_one_name_in_two_domains_are_two() -> None:
     assert {(2, 0): 1, (2, 2): 1} == summary_of(both).trials_by
 
 
-def test_trials_come_back_from_json() -> None:
+def test_trials_stand_in_json() -> None:
     summary = summary_of(runs({"a": [RIGHT, WRONG], "b": [RIGHT, RIGHT]}))
 
     data = summary_to_json(summary)
 
-    assert summary == summary_from_json(data)
+    assert [[2, 1, 1], [2, 2, 1]] == data["trials"]
     assert (1.0, 0.5) == (data["pass_any"], data["pass_all"])
 
 
@@ -205,7 +205,7 @@ def test_a_trial_that_says_nothing_disagrees_with_nothing(
     found = disagreements((run.key, run.outcome) for run in runs({"a": trials}))
 
     assert disagrees == bool(found)
-    assert all(one.unavailable == trials.count(AWAY) for one in found)
+    assert all(one.outcomes[AWAY] == trials.count(AWAY) for one in found)
 
 
 def test_trials_of_two_agents_do_not_disagree() -> None:

@@ -20,8 +20,8 @@ from pytest_sopbench._core.model.usage import (
     fill_unknown,
     listed,
     read_usage,
-    usage_to_json,
 )
+from pytest_sopbench._core.records.record import told
 
 COUNTS = st.none() | st.integers(0, 10_000)
 NAMES = st.none() | st.sampled_from(["openai/a", "bedrock/b", "openai/a, c"])
@@ -154,14 +154,14 @@ def test_a_model_that_no_utf8_can_hold_is_escaped() -> None:
 
 @given(USAGES)
 def test_what_was_written_is_read_back(usage: Usage) -> None:
-    assert usage == Usage(**json.loads(json.dumps(usage_to_json(usage))))
+    assert usage == Usage(**json.loads(json.dumps(told(usage))))
 
 
 def test_a_line_of_before_reads_as_unknown() -> None:
     before = {"input_tokens": 3, "output_tokens": None, "model_calls": 1, "cost_usd": None}
 
     assert Usage(input_tokens=3, model_calls=1) == Usage(**before)
-    assert before == usage_to_json(Usage(**before))
+    assert before == told(Usage(**before))
 
 
 @given(USAGES)

@@ -18,6 +18,7 @@ from pytest_sopbench._core.hiding import secrets_of
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.values.patterns import linear_pattern
+from pytest_sopbench._core.values.text import safe_name
 from pytest_sopbench._replay.cassette_lines import (
     BodyWriter,
     TaskPlace,
@@ -26,7 +27,6 @@ from pytest_sopbench._replay.cassette_lines import (
     is_sealed,
     read_body_line,
     read_reply,
-    safe_name,
     write_reply,
 )
 from pytest_sopbench._replay.cassettes import Store, survey

@@ -593,7 +593,7 @@ def test_arguments_that_are_no_object_are_told_as_a_whole() -> None:
 
     lines = row_lines([odd], [("x", {})])
 
-    assert 'arguments: expected {}, was "junk" (text instead of an object)' in lines
+    assert 'arguments: expected {}, was "junk" (a text instead of an object)' in lines
 
 
 @pytest.mark.parametrize(

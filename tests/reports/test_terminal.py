@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -501,15 +501,11 @@ SUMMARY_OF_TRIALS = Summary(
 )
 
 
-def flaky(number: int, correct: int = 4, **more: object) -> TaskTrials:
-    keywords: dict[str, object] = {
-        "domain": "dangerous_goods",
-        "task": f"P_{13_000 + number}",
-        "trials": 5,
-        "correct": correct,
-        **more,
-    }
-    return TaskTrials(**keywords)  # type: ignore[arg-type]  # test sugar
+def flaky(number: int, correct: int = 4, silent: Sequence[Outcome] = (), **more: str) -> TaskTrials:
+    """Return a task of five trials."""
+    ends = {Outcome.CORRECT: correct, Outcome.WRONG: 5 - correct - len(silent)}
+    keywords = {"domain": "dangerous_goods", "task": f"P_{13_000 + number}", **more}
+    return TaskTrials(**keywords, outcomes={**ends, **dict.fromkeys(silent, 1)})
 
 
 def test_pass_any_and_pass_all_stand_on_one_line() -> None:
@@ -532,7 +528,7 @@ def test_trials_of_unequal_number_are_told() -> None:
 
 
 def test_tasks_that_disagree_are_listed_the_least_reliable_first() -> None:
-    found = [flaky(1), flaky(2, 1), flaky(3, 3, unavailable=1, not_run=1)]
+    found = [flaky(1), flaky(2, 1), flaky(3, 3, [Outcome.UNAVAILABLE, Outcome.NOT_RUN])]
 
     assert [
         "       trials disagree in 3 tasks: P_13002 1 of 5,",
@@ -645,7 +641,7 @@ def test_disagreeing_trials_look_as_the_page_on_trials_shows_them() -> None:
         durations=(1.0,) * 600,
     )
     disagreeing = [
-        TaskTrials(domain="refunds", task=task, trials=5, correct=correct)
+        flaky(0, correct, domain="refunds", task=task)
         for task, correct in (("R-112", 3), ("R-104", 1))
     ]
 

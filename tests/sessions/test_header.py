@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench import Outcome, RunKey, RunRecord, SavedSession
+from pytest_sopbench._core.gates.calibration import JudgedField, JudgeReport
 from pytest_sopbench._core.model.task import TaskName
+from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._sessions.commands import resume as learned_options
 from pytest_sopbench._sessions.header import (
     DomainHeader,
@@ -179,6 +181,21 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
     max_leaves=4,
 )
 OBJECTS = st.dictionaries(TEXT, VALUES, max_size=2)
+SHARES = st.none() | st.floats(-1, 1) | st.integers(-1, 1)
+JUDGES = st.builds(
+    JudgeReport,
+    fields=st.lists(
+        st.builds(JudgedField, domain=TEXT, field=TEXT, agreement=SHARES, kappa=SHARES, doubt=TEXT),
+        max_size=2,
+    ).map(tuple),
+    asked=st.integers(0, 10**9),
+    usage=st.builds(Usage, input_tokens=COUNTS, cost_usd=st.none() | st.floats(0, 9), model=TEXT),
+)
+
+
+def nested(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.dictionaries(TEXT, values, max_size=2)
+
 
 TYPED: dict[str, st.SearchStrategy[Any]] = {
     **dict.fromkeys(("selection", "gates", "broken", "resumed_anyway"), TEXTS),
@@ -186,14 +203,15 @@ TYPED: dict[str, st.SearchStrategy[Any]] = {
     **dict.fromkeys(("scoring", "contract", "approver", "replay", "not_evaluated"), TEXT),
     **dict.fromkeys(("compare", "prices", "reason", "rescored"), TEXT),
     **dict.fromkeys(("quarantined", "must_pass", "expired"), NAMES),
-    **dict.fromkeys(("prompts", "setups", "replay_misses", "variants"), OBJECTS),
+    **dict.fromkeys(("setups", "replay_misses"), OBJECTS),
+    "variants": nested(nested(nested(nested(TEXT)))),
     "may_break": NAMES.flatmap(
         lambda names: st.fixed_dictionaries({one: st.lists(TEXT).map(tuple) for one in names})
     ),
-    **dict.fromkeys(("agents", "metrics"), st.dictionaries(TEXT, TEXT, max_size=2)),
+    **dict.fromkeys(("agents", "metrics", "prompts"), nested(TEXT)),
     "concurrency": COUNTS | st.just("auto"),
     "timeout": st.none() | st.floats(0, 1e9) | st.integers(0, 10**9),
-    "judge": st.none() | st.dictionaries(TEXT, VALUES, min_size=1, max_size=2),
+    "judge": st.none() | JUDGES,
     "doubtful": st.dictionaries(TEXT, st.dictionaries(TEXT, TEXT, max_size=2), max_size=2),
     "drafts": st.dictionaries(TEXT, TEXT, max_size=2),
     "resumed": st.lists(VALUES, max_size=2).map(tuple),

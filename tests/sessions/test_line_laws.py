@@ -20,11 +20,11 @@ from pytest_sopbench._sessions.header import (
     header_from_json,
     header_to_line,
 )
+from pytest_sopbench._sessions.lines import read_line
 from pytest_sopbench._sessions.writer import (
     slim_from_json,
     slim_to_line,
     slimmed,
-    start_from_json,
     start_to_line,
 )
 
@@ -74,7 +74,7 @@ def test_a_header(header: SessionHeader) -> None:
 
 @given(KEYS)
 def test_the_start_of_a_run(key: RunKey) -> None:
-    assert key == start_from_json(json.loads(start_to_line(key)))
+    assert key == RunKey.read(read_line("start", json.loads(start_to_line(key))))
 
 
 @given(KEYS, st.sampled_from(Outcome), NAMES, TEXT)
@@ -87,4 +87,4 @@ def test_a_slim_line(key: RunKey, outcome: Outcome, calls: tuple[str, ...], text
         calls=tuple(CallRecord(name=name, arguments=text) for name in calls),
     )
 
-    assert slimmed(run) == slim_from_json(json.loads(slim_to_line(run)))
+    assert slimmed(run) == slim_from_json(read_line("slim", json.loads(slim_to_line(run))))

@@ -166,10 +166,15 @@ def test_a_header_that_lacks_a_key_is_refused(tmp_path: Path) -> None:
     ("line", "why"),
     [
         pytest.param('{"type": "note"}', "neither a run nor a summary", id="unknown type"),
-        pytest.param('{"type": "summary"}', "neither a run nor a summary", id="no domains"),
+        pytest.param('{"type": "summary"}', "'domains'", id="no domains"),
         pytest.param('{"type": "summary", "domains": {"d": {}}}', "summary", id="no counts"),
+        pytest.param(
+            '{"type":"summary","domains":{"d":{"runs":1,"outcomes":{"lost":1},"reruns":0}}}',
+            "outcomes",
+            id="unknown outcome",
+        ),
         pytest.param('{"type":"run","domain":"d"}', "missing", id="run without keys"),
-        pytest.param('{"type":"start","domain":"d"}', "a start without", id="start without keys"),
+        pytest.param('{"type":"start","domain":"d"}', "'task'", id="start without keys"),
     ],
 )
 def test_a_line_that_no_session_writes_is_damaged(

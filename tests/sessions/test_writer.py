@@ -26,7 +26,7 @@ from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions import writer as module
 from pytest_sopbench._sessions.commands.page import row_places
 from pytest_sopbench._sessions.header import SessionHeader, header_to_line
-from pytest_sopbench._sessions.lines import bare, check_shape, sealed, seed_of
+from pytest_sopbench._sessions.lines import bare, read_line, sealed, seed_of
 from pytest_sopbench._sessions.reader import read_session
 from pytest_sopbench._sessions.writer import SessionWriter, sealed_session
 from pytest_sopbench.cli import main
@@ -537,8 +537,7 @@ def test_a_header_of_another_shape_is_one_clear_error(tmp_path: Path, old: str, 
 
 
 def test_a_kind_that_nobody_knows_is_for_others() -> None:
-    check_shape("later", {"task": 1})
-    check_shape([], {"task": 1})
+    assert {"task": 1} == read_line("later", {"task": 1}) == read_line([], {"task": 1})
 
 
 # A saved session as a table, where pandas is installed.

@@ -38,9 +38,10 @@ from pytest_sopbench._core.comparison import (
     comparison_to_json,
 )
 from pytest_sopbench._core.gates.decide import Decision
-from pytest_sopbench._core.gates.quarantine import NO_ENTRIES, TaskEntries, flaky_tasks
+from pytest_sopbench._core.gates.quarantine import NO_ENTRIES, TaskEntries
 from pytest_sopbench._core.metrics.summary import EMPTY
-from pytest_sopbench._core.model.task import GroupKey
+from pytest_sopbench._core.metrics.trials import repeated_tasks
+from pytest_sopbench._core.model.task import GroupKey, TaskName
 from pytest_sopbench._loading.quarantine_file import read_tasks_file
 from pytest_sopbench._reports.notices import proposal_lines
 from pytest_sopbench._reports.terminal.comparison import (
@@ -188,13 +189,14 @@ def _propose_entries(sessions: Sequence[str], days: int) -> None:
     saved = [counted_session(one) for one in sessions]
     _refuse_mixed(saved)
     ordered = sorted(saved, key=lambda one: one.header.started)
-    found = flaky_tasks(record for one in ordered for record in one.records)
-    if not found.repeated:
+    repeated = repeated_tasks(record for one in ordered for record in one.records)
+    if not repeated:
         refuse("no task was run twice", "name sessions with trials, or several of them")
     entries = _entries()
-    fresh = [one for one in found.flaky if one.name not in entries.entries]
+    found = [one for one in repeated if one.disagree]
+    fresh = [one for one in found if TaskName(one.domain, one.task) not in entries.entries]
     until = today() + timedelta(days=days)
-    say_lines(proposal_lines(found, fresh, until))
+    say_lines(proposal_lines(found, len(repeated), fresh, until))
 
 
 def today() -> date:

@@ -205,8 +205,8 @@ def _whole_runs(
     for record in records:
         log = kept_log(saved.path, record)
         known = WholeRun(
-            record=hidden.record(record),
-            trace=log.trace and hidden.trace(log.trace),
+            record=hidden.part(record),
+            trace=log.trace and hidden.part(log.trace),
             log=short_path(log.path) if log.path else "",
             without_log=f"it {log.why}" if log.path and log.why else "" if log.path else _NO_LOG,
         )
@@ -222,7 +222,7 @@ def _whole_runs(
                 known,
                 inputs=shown_inputs(domain, task, redaction),
                 location=f"{short_path(domain.data_file)}:{task.line}",
-                expected_calls=redaction.expected_calls(domain.expected_calls.get(task.id, ())),
+                expected_calls=redaction.part(domain.expected_calls.get(task.id, ())),
                 clauses={
                     one.clause: redaction.text(clause_text(domain.sop, one.clause))
                     for one in record.rules

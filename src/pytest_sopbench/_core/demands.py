@@ -16,21 +16,20 @@ from itertools import product
 from typing import ClassVar, Final, Protocol, TypeAlias
 
 from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
-from pytest_sopbench._core.model.trace import Answer, Approval, ToolCall, Trace
+from pytest_sopbench._core.model.trace import Answer, Approval, Mismatch, ToolCall, Trace
 from pytest_sopbench._core.model.world import Key, Row, World, applied
 from pytest_sopbench._core.trajectory.calls import (
-    ArgumentDifference,
     ExpectedCall,
     at,
+    calls_of,
     ended_before,
     stands_before,
     trajectory_of,
 )
 from pytest_sopbench._core.trajectory.match import UnmadeCall, unmade_calls
-from pytest_sopbench._core.values.json import JsonValue, same_json
-from pytest_sopbench._core.values.text import equal_as_written
+from pytest_sopbench._core.values.json import JsonValue, is_list, same_json
+from pytest_sopbench._core.values.text import equal_as_written, short
 
 # What came of one rule in one run, and the words in which it is told.
 
@@ -79,9 +78,6 @@ def not_called(tools: Iterable[str], calls: Sequence[ToolCall], verb: str = "cal
 #
 # Values are compared as the judge compares them, by the type of the output field: no rule is
 # stricter or looser than the answer is. A column that is no output field has the type of its cell.
-
-SHORT = 60
-"""Characters of a value that a reason shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,12 +144,6 @@ def unequal(value: Value, given: JsonValue, known: Known) -> str:
     return f"{short(given)}, {what} {name} is {ought}"
 
 
-def short(value: JsonValue) -> str:
-    """A value on one line, cut to `SHORT` characters."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= SHORT else f"{ready_to_cut(text)[: SHORT - 3]}..."
-
-
 def _answered(name: str, answer: Answer | None) -> Sequence[JsonValue]:
     if answer is None or not answer.complete or name not in answer.values:
         return []
@@ -174,8 +164,7 @@ def _type_of(cell: JsonValue) -> FieldType:
         return FieldType.BOOLEAN
     if isinstance(cell, int | float):
         return FieldType.NUMBER
-    is_list = isinstance(cell, Sequence) and not isinstance(cell, str)
-    return FieldType.LIST if is_list else FieldType.TEXT
+    return FieldType.LIST if is_list(cell) else FieldType.TEXT
 
 
 # Where the value of an argument comes from: the task, an earlier result, the answer, a schema.
@@ -274,7 +263,7 @@ def _named(value: JsonValue, name: str, *, in_each: bool) -> Sequence[JsonValue]
     """
     if isinstance(value, Mapping):
         return [value[name]] if name in value else []
-    if not isinstance(value, Sequence) or isinstance(value, str):
+    if not is_list(value):
         return []
     if name.isdecimal():
         return value[int(name) : int(name) + 1]
@@ -335,7 +324,7 @@ def _values(result: JsonValue, path: tuple[str, ...]) -> Iterator[JsonValue]:
 def _inner(value: JsonValue) -> Iterator[JsonValue]:
     if isinstance(value, Mapping):
         parts = list(value.values())
-    elif isinstance(value, Sequence) and not isinstance(value, str):
+    elif is_list(value):
         parts = list(value)
     else:
         return
@@ -444,7 +433,7 @@ class AtMost:
         calls = trace.calls
         counted: list[str] = []
         for tool, limit in self.limits.items():
-            steps = [step for step, call in _calls_of(tool, calls) if call.succeeded]
+            steps = [step for step, call in calls_of(tool, calls) if call.succeeded]
             if len(steps) > limit:
                 what = f"{at(steps[limit], tool)}: call {limit + 1} that succeeded"
                 return broken(f"{what}, at most {limit} allowed")
@@ -474,7 +463,7 @@ class Before:
         earlier: tuple[str, ...] = self.stages[0]
         for stage in self.stages[1:]:
             for tool in stage:
-                for step, _call in _calls_of(tool, calls):
+                for step, _call in calls_of(tool, calls):
                     lacking = [one for one in earlier if not _had_succeeded(one, step, calls)]
                     if lacking:
                         return broken(_out_of_order(step, tool, lacking[0], calls))
@@ -634,17 +623,17 @@ class AsExpected:
     def _differs(self, one: UnmadeCall, task: Task) -> str:
         first = one.differences[0]
         if self._hides(first, task):
-            return f"{first.path} is not as expected, which is private"
+            return f"{first.field} is not as expected, which is private"
         match first.why:
             case "missing":
-                return f"{first.path} is missing, expected {short(first.expected)}"
+                return f"{first.field} is missing, expected {short(first.expected)}"
             case "unexpected":
-                return f"{first.path} is {short(first.actual)}, and is not expected at all"
+                return f"{first.field} is {short(first.actual)}, and is not expected at all"
             case _:
-                return f"{first.path} is {short(first.actual)}, expected {short(first.expected)}"
+                return f"{first.field} is {short(first.actual)}, expected {short(first.expected)}"
 
-    def _hides(self, one: ArgumentDifference, task: Task) -> bool:
-        name = re.split(r"[.\[]", one.path)[0]
+    def _hides(self, one: Mismatch, task: Task) -> bool:
+        name = re.split(r"[.\[]", one.field)[0]
         cells = {**task.results, **task.inputs, **task.expected_as_written}
         secret = [cells[column] for column in self.private if column in cells]
         return name in self.private or any(same_json(one.expected, cell) for cell in secret)
@@ -733,18 +722,14 @@ DEMANDS: Final[dict[str, type[Demand]]] = {
 """Every demand by its kind; what reads it from a contract stands in `_loading.contract`."""
 
 
-def _calls_of(tool: str, calls: Sequence[ToolCall]) -> Iterator[tuple[int, ToolCall]]:
-    return ((step, call) for step, call in enumerate(calls, start=1) if call.name == tool)
-
-
 def _success(tool: str, calls: Sequence[ToolCall]) -> int | None:
-    return next((step for step, call in _calls_of(tool, calls) if call.succeeded), None)
+    return next((step for step, call in calls_of(tool, calls) if call.succeeded), None)
 
 
 def _lacking(tool: str, calls: Sequence[ToolCall]) -> str:
     if not calls:
         return f"no tool was called, {tool} is required"
-    failed = list(_calls_of(tool, calls))
+    failed = list(calls_of(tool, calls))
     if not failed:
         return f"{tool} was never called"
     step, call = failed[-1]
@@ -759,13 +744,13 @@ def _had_succeeded(tool: str, step: int, calls: Sequence[ToolCall]) -> bool:
 
 def _out_of_order(step: int, tool: str, lacking: str, calls: Sequence[ToolCall]) -> str:
     start = f"{at(step, tool)}: called before {lacking} had succeeded"
-    begun = [one for one, _ in _calls_of(lacking, calls[: step - 1])]
+    begun = [one for one, _ in calls_of(lacking, calls[: step - 1])]
     running = [one for one in begun if not stands_before(calls, one - 1, step - 1)]
     if running:
         return f"{start}; {lacking}, step {running[-1]}, had not ended when it began"
     if begun:
         return f"{start}; {lacking} failed at step {begun[-1]}"
-    later = next(_calls_of(lacking, calls[step:]), None)
+    later = next(calls_of(lacking, calls[step:]), None)
     if later is None:
         return f"{start}; {lacking} was never called"
     return f"{start}; {lacking} was first called at step {step + later[0]}"
@@ -773,7 +758,7 @@ def _out_of_order(step: int, tool: str, lacking: str, calls: Sequence[ToolCall])
 
 def _too_few(tool: str, wanted: Sequence[ExpectedCall], calls: Sequence[ToolCall]) -> str:
     expected = sum(call.name == tool for call in wanted)
-    made = sum(call.succeeded for _, call in _calls_of(tool, calls))
+    made = sum(call.succeeded for _, call in calls_of(tool, calls))
     if not made:
         return _lacking(tool, calls)
     return f"{tool} was called with success {made} of {expected} times"

@@ -176,6 +176,19 @@ class Domain:
         return self.own_steps or split_sop(self.sop)
 
 
+def judging_rules(domain: Domain) -> JudgingRules:
+    """Return how the runs of a domain are judged, if nobody asks for something else."""
+    return JudgingRules(
+        fields=domain.fields,
+        sop=domain.sop,
+        contract=domain.contract,
+        expected_calls=domain.expected_calls,
+        document=domain.document,
+        world=domain.world,
+        state=domain.state,
+    )
+
+
 # Whether two sessions were judged alike.
 
 # Made at import, as what hangs on it must not hang on what an agent puts into `json`.

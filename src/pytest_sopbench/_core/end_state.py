@@ -9,9 +9,10 @@ from typing import Final, NoReturn
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.world import Key, Row, StateChange, World, as_key, end_rows
 from pytest_sopbench._core.values.json import JsonValue, same_json
+from pytest_sopbench._core.values.text import short
 
 from .domain import JudgingRules, StateRules
-from .hiding import ready_to_cut
+from .hiding import shortened
 
 _SHOWN: Final = 60
 
@@ -158,7 +159,7 @@ class _Table:
     def _counted(self, rows: Sequence[Row], one: str, many: str) -> str:
         told = "; ".join(", ".join(self._cells(row)) for row in rows)
         number, words = ("one", one) if len(rows) == 1 else (str(len(rows)), many)
-        return f"{self._name}: {number} {words} ({_cut(told, 2 * _SHOWN)})"
+        return f"{self._name}: {number} {words} ({shortened(told, 2 * _SHOWN)})"
 
     def _cells(self, row: Row) -> Iterator[str]:
         names = self._columns or tuple(name for name in row if name != self._key)
@@ -169,13 +170,7 @@ class _Table:
 
 
 def _said(value: JsonValue) -> str:
-    if isinstance(value, str):
-        return _cut(repr(value), _SHOWN)
-    return _cut(json.dumps(value, ensure_ascii=False), _SHOWN)
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{ready_to_cut(text)[: limit - 3]}..."
+    return shortened(repr(value), _SHOWN) if isinstance(value, str) else short(value)
 
 
 # What a test may ask of the state.

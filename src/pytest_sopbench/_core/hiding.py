@@ -102,6 +102,19 @@ def ready_to_cut(text: str) -> str:
     return _mask.get()(text)
 
 
+def shortened(text: str, limit: int) -> str:
+    """Return a text of so many characters at most; one that is cut ends in three dots."""
+    if len(text) <= limit:
+        return text
+    text = ready_to_cut(text)
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def short_line(words: str, limit: int) -> str:
+    """Return words without line ends, and cut."""
+    return shortened(" ".join(ready_to_cut(words)[: 4 * limit].split()), limit)
+
+
 def current_mask() -> Mask:
     """Return what masks here, for a thread that will not have this context."""
     return _mask.get()

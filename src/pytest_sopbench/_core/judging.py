@@ -49,7 +49,7 @@ from .contract import RuleResult, Severity, check_contract, contract_state, grou
 from .demands import DemandKind, Known, RuleState
 from .domain import JudgingRules
 from .end_state import UnknownStateError, state_differs
-from .hiding import ready_to_cut
+from .hiding import short_line
 from .verdict import Outcome, Verdict
 
 # What has to be asked of others before a run can be judged: one question for each comparison.
@@ -248,7 +248,7 @@ def _unmade(expected: Sequence[ExpectedCall], made: Trajectory) -> Iterator[Mism
             yield Mismatch(field=one.name, expected=None, actual=None, why=why)
             continue
         first = one.differences[0]
-        path = first.path if first.path[:1] in {"", "["} else f".{first.path}"
+        path = first.field if first.field[:1] in {"", "["} else f".{first.field}"
         yield Mismatch(
             field=f"{one.name}{path}",
             expected=first.expected,
@@ -301,8 +301,7 @@ REASON_LIMIT: Final = 160
 
 def one_line(words: str) -> str:
     """Return words without line ends, and cut."""
-    line = " ".join(ready_to_cut(words)[: 4 * REASON_LIMIT].split())
-    return line if len(line) <= REASON_LIMIT else f"{line[: REASON_LIMIT - 3]}..."
+    return short_line(words, REASON_LIMIT)
 
 
 # Decide how a run ended: the only place where an `Outcome` is made.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
 from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.values.json import JsonValue
@@ -58,8 +58,11 @@ _VARIANT: Final = "/v-"
 
 # What the runs of variants tell, held against the runs of the tasks themselves.
 
-Told: TypeAlias = dict[str, dict[str, dict[str, dict[str, str]]]]
+Told: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Mapping[str, str]]]]
 """Outcomes as they are saved: by domain, agent, variant and task."""
+
+OpenTold: TypeAlias = dict[str, dict[str, dict[str, dict[str, str]]]]
+"""The same, while runs are still entered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +84,11 @@ class VariantFinding:
     untold: int = 0
 
 
-def findings(told: object, runs: Iterable[tuple[RunKey, Outcome]]) -> Iterator[VariantFinding]:
+def findings(told: Told, runs: Iterable[tuple[RunKey, Outcome]]) -> Iterator[VariantFinding]:
     """Yield what each variant tells, the automatic ones first.
 
     Args:
-        told: the outcomes of variants, as they are saved; what is no such thing is passed over.
+        told: the outcomes of variants, as they are saved.
         runs: the runs of the tasks themselves, with how each ended.
     """
     places = dict(_variants(told))
@@ -105,7 +108,7 @@ def _order(place: tuple[str, str, str]) -> tuple[str, str, bool, bool, str]:
 
 
 def _finding(
-    domain: str, agent: str, name: str, every: Mapping[str, object], sure: set[str]
+    domain: str, agent: str, name: str, every: Mapping[str, str], sure: set[str]
 ) -> VariantFinding:
     silent = {one.value for one in NO_EVIDENCE}
     tried = {task: one for task, one in every.items() if one not in silent}
@@ -123,36 +126,30 @@ def _finding(
     )
 
 
-def joined(parts: Iterable[object]) -> Told:
+def joined(parts: Iterable[Told]) -> OpenTold:
     """Return what the variants of several sessions came to together, in one order."""
     found: dict[tuple[str, str, str, str], str] = {}
     for part in parts:
         for place, outcomes in _variants(part):
             for task, outcome in outcomes.items():
-                found.setdefault((*place, task), str(outcome))
-    every: Told = {}
+                found.setdefault((*place, task), outcome)
+    every: OpenTold = {}
     for whole, outcome in sorted(found.items()):
         add(every, whole, outcome)
     return every
 
 
-def add(told: Told, place: tuple[str, str, str, str], outcome: str) -> None:
+def add(told: OpenTold, place: tuple[str, str, str, str], outcome: str) -> None:
     """Enter what a run of a variant came to; the first one of a task counts."""
     domain, agent, name, task = place
     told.setdefault(domain, {}).setdefault(agent, {}).setdefault(name, {}).setdefault(task, outcome)
 
 
-def _variants(
-    told: object,
-) -> Iterator[tuple[tuple[str, str, str], Mapping[str, object]]]:
-    for domain, agents in _object(told).items():
-        for agent, variants in _object(agents).items():
-            for name, outcomes in _object(variants).items():
-                yield (domain, agent, name), _object(outcomes)
-
-
-def _object(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+def _variants(told: Told) -> Iterator[tuple[tuple[str, str, str], Mapping[str, str]]]:
+    for domain, agents in told.items():
+        for agent, variants in agents.items():
+            for name, outcomes in variants.items():
+                yield (domain, agent, name), outcomes
 
 
 # An SOP with paragraphs of other procedures between its own, which concern no task of it.

@@ -256,7 +256,7 @@ class Tapes:
         new = Recording(
             exchanges=taken.exchanges,
             recorded=datetime.now(UTC).isoformat(timespec="seconds"),
-            usage=self._sop.options.redaction.usage(trace.usage),
+            usage=self._sop.options.redaction.part(trace.usage),
         )
         sop = ref.domain.domain.sop
         self.store.keep(

@@ -19,9 +19,8 @@ from pytest_sopbench._core.model.usage import (
     Reckoning,
     add_usage,
     read_usage,
-    usage_to_json,
 )
-from pytest_sopbench._core.values.json import JsonValue, escape_surrogates
+from pytest_sopbench._core.values.json import escape_surrogates
 from pytest_sopbench._sessions.atomic import replace_file
 from pytest_sopbench._sessions.writer import make_folder
 from pytest_sopbench.agents.conversation import ModelUsage
@@ -162,17 +161,6 @@ class LogReader:
 def read_log(path: Path, prices: Prices | None = None) -> Consumption:
     """Add up what a log holds."""
     return LogReader(path, prices).read()
-
-
-def consumption_to_json(one: Consumption) -> dict[str, JsonValue]:
-    """Return it for a program; unknown counts are `null`."""
-    return {
-        ASKED: one.asked,
-        FAILED: one.failed,
-        KEPT: one.kept,
-        REPEATED: one.repeated,
-        "usage": usage_to_json(one.usage),
-    }
 
 
 # Judgements on disk, one small file for each, so that no question is paid for twice.

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 from zlib import crc32
 
 from pytest_sopbench._core.hiding import masked_forms
 from pytest_sopbench._core.model.task import MASK
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Usage
 from pytest_sopbench._core.values.json import JsonValue, same_json
+from pytest_sopbench._core.values.text import safe_name
 from pytest_sopbench._replay.exchange import (
     IGNORED,
     MASKED,
@@ -347,14 +347,6 @@ def is_sealed(told: Mapping[str, Any], lines: Iterable[bytes]) -> bool:
 
 SUFFIX: Final = ".jsonl"
 SHARED: Final = "shared"
-_SAFE: Final = "-_."
-_LONGEST: Final = 80
-"""Characters of a name; a longer one ends in a hash."""
-
-_RESERVED: Final = frozenset(
-    ("con", "prn", "aux", "nul", *(f"{one}{n}" for one in ("com", "lpt") for n in range(1, 10)))
-)
-"""Names that Windows keeps for devices, whatever follows behind a dot."""
 
 
 class TaskPlace(NamedTuple):
@@ -369,20 +361,6 @@ def cassette_path(root: Path, place: TaskPlace) -> Path:
     """Return where the cassette of a task lies, always under `root`."""
     folder = root / safe_name(place.agent) / safe_name(place.domain)
     return folder / f"{safe_name(place.task)}{SUFFIX}"
-
-
-def safe_name(text: str) -> str:
-    """Return a name for a file or a folder that is safe on every disk, and of this text alone."""
-    name = quote(text, safe=_SAFE, errors="surrogatepass") or "%"
-    if name.startswith(".") or name.endswith("."):
-        name = name.replace(".", "%2E")
-    if name.partition(".")[0].lower() in _RESERVED:
-        name = f"%{ord(name[0]):02X}{name[1:]}"
-    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}~{_digest(text)}"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 # The lines of a cassette: what it is of, and for each trial a line about it and its exchanges.

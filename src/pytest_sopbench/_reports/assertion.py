@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from pytest_sopbench._core.contract import RuleResult
 from pytest_sopbench._core.model.trace import Mismatch
 from pytest_sopbench._core.records.record import RESULT_LIMIT
-from pytest_sopbench._core.trajectory.calls import ArgumentDifference, Trajectory, Unmet
-from pytest_sopbench._core.trajectory.match import UnlikePair
+from pytest_sopbench._core.trajectory.calls import Trajectory, Unmet
+from pytest_sopbench._core.trajectory.match import MatchedPair
 from pytest_sopbench._core.trajectory.snapshot import SnapshotMatch
 from pytest_sopbench._reports.text import columns, counted, cut, fitted, one_line, padded, shown
 from pytest_sopbench._reports.trajectory import SeenCall, as_json, call_text, rule_lines
@@ -173,15 +173,15 @@ def _steps(comparison: SnapshotMatch) -> Iterator[tuple[float, str, str]]:
         yield step, "early", f"{what} had not ended"
 
 
-def _changed(unlike: UnlikePair, name: str) -> str:
+def _changed(unlike: MatchedPair, name: str) -> str:
     was = f" (was {unlike.place})" if unlike.place != unlike.step else ""
     first, *others = unlike.differences
     more = f", and {len(others)} more" if others else ""
     return f"step {unlike.step}{was}  {name}: {_difference(first)}{more}"
 
 
-def _difference(difference: ArgumentDifference) -> str:
-    path = difference.path or "arguments"
+def _difference(difference: Mismatch) -> str:
+    path = difference.field or "arguments"
     if difference.why == "missing":
         return f"{path} {as_json(difference.expected)} is missing"
     if difference.why == "unexpected":

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from pytest_sopbench._core.gates.budget import Budget, Spending, reaches_time
-from pytest_sopbench._core.gates.quarantine import FlakyTask, FlakyTasks
 from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.metrics.trials import TaskTrials
 from pytest_sopbench._core.model.task import RunKey, Scoring, telling_labels
 from pytest_sopbench._core.model.trace import ATTEMPT, GOES_ON, HELD, LOOP_LOST, STOOD_STILL
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._core.verdict import ANSWERED, Outcome
 from pytest_sopbench._reports.failure import expected_text, headline
 
 from .text import (
@@ -254,27 +254,33 @@ def _calls(record: RunRecord) -> str:
 # Entries of a tasks file for the tasks whose runs disagree, as TOML to paste.
 
 
-def proposal_lines(found: FlakyTasks, fresh: Sequence[FlakyTask], until: date) -> Iterator[str]:
+def proposal_lines(
+    found: Sequence[TaskTrials], repeated: int, fresh: Sequence[TaskTrials], until: date
+) -> Iterator[str]:
     """Yield what was found as a comment, then an entry for each task whose answers may be forgiven.
 
     Args:
         found: all that disagree.
+        repeated: how many were run more than once.
         fresh: those of them that have no entry yet.
         until: the last day of each entry.
     """
-    yield f"# runs disagree on {len(found.flaky)} of {counted(found.repeated, 'repeated task')}"
-    known = len(found.flaky) - len(fresh)
+    yield f"# runs disagree on {len(found)} of {counted(repeated, 'repeated task')}"
+    known = len(found) - len(fresh)
     if known:
         yield f"# {known} of them {'stands' if known == 1 else 'stand'} in the tasks file already"
     for one in fresh:
-        others = ", ".join(f"{number} {outcome.value}" for outcome, number in one.others.items())
-        if not one.may_be_forgiven:
+        kinds = [each for each in Outcome if one.outcomes.get(each) and each is not Outcome.CORRECT]
+        others = ", ".join(f"{one.outcomes[each]} {each.value}" for each in kinds)
+        name = _quoted(f"{one.domain}/{one.task}")
+        # Nothing forgives what was stopped.
+        if ANSWERED.isdisjoint(kinds):
             # As a comment it may hold no sign that ends the line.
-            yield f"# {_quoted(str(one.name))}: {others}, which no entry forgives"
+            yield f"# {name}: {others}, which no entry forgives"
             continue
         yield ""
-        yield f"[{_quoted(str(one.name))}]"
-        yield f'may_fail = "{one.correct} of {one.runs} runs correct, {others}"'
+        yield f"[{name}]"
+        yield f'may_fail = "{one.correct} of {one.trials} runs correct, {others}"'
         yield f"until = {until.isoformat()}"
 
 

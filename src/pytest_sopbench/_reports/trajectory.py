@@ -12,10 +12,9 @@ from typing import TypeAlias
 
 from pytest_sopbench._core.contract import RuleResult
 from pytest_sopbench._core.hiding import ready_to_cut
-from pytest_sopbench._core.model.trace import ToolCall
+from pytest_sopbench._core.model.trace import Mismatch, ToolCall
 from pytest_sopbench._core.records.record import RESULT_LIMIT, CallRecord, RunRecord, is_cut
 from pytest_sopbench._core.trajectory.calls import (
-    ArgumentDifference,
     Call,
     ExpectedCall,
     Trajectory,
@@ -25,7 +24,6 @@ from pytest_sopbench._core.trajectory.match import (
     Departure,
     MatchedPair,
     TrajectoryMatch,
-    UnlikePair,
     match_trajectory,
 )
 from pytest_sopbench._core.values.json import JsonValue
@@ -87,7 +85,7 @@ def _gap(lost: Iterable[int], added: Iterable[int]) -> Iterator[Row]:
 
 
 def _unordered(match: TrajectoryMatch) -> Iterator[Row]:
-    together: list[MatchedPair | UnlikePair] = [*match.pairs, *match.unlike]
+    together: list[MatchedPair] = [*match.pairs, *match.unlike]
     place_of = {pair.step: pair.place for pair in together}
     for step in sorted([*place_of, *match.extra]):
         yield Row(place=place_of.get(step), step=step)
@@ -218,8 +216,8 @@ def _explanation(
         yield _cut(f"overlapping steps, taken in any order: {what}", width)
 
 
-def _difference_text(difference: ArgumentDifference) -> str:
-    path = difference.path or "arguments"
+def _difference_text(difference: Mismatch) -> str:
+    path = difference.field or "arguments"
     if difference.why == "missing":
         return f"{path}: missing, expected {as_json(difference.expected)}"
     if difference.why == "unexpected":
@@ -276,7 +274,7 @@ _LAST = 3
 _ARGUMENT = 30
 _RESULT_LINES = 3
 
-Differences = Mapping[int, Sequence[ArgumentDifference]]
+Differences = Mapping[int, Sequence[Mismatch]]
 """What differs from the expected call, by the step of the run, from 1."""
 
 
@@ -323,9 +321,9 @@ def differences_of(calls: Sequence[CallRecord], expected: Sequence[ExpectedCall]
     return {one.step: one.differences for one in matched(calls, expected).unlike}
 
 
-def difference_text(difference: ArgumentDifference) -> str:
+def difference_text(difference: Mismatch) -> str:
     """`amount: expected 12.5, was 12.05`, whole, on one line."""
-    path = one_line(difference.path) or "arguments"
+    path = one_line(difference.field) or "arguments"
     if difference.why == "missing":
         return f"{path}: missing, expected {shown(difference.expected)}"
     if difference.why == "unexpected":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager
@@ -11,22 +10,19 @@ from errno import ENOENT
 from os import O_APPEND, O_TRUNC, strerror
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import quote
 
 from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.event_log import trace_of_log
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.values.text import safe_name
 from pytest_sopbench._sessions.atomic import opened_at_once, replace_file, try_making, try_writing
 from pytest_sopbench.errors import SessionFileError, SopbenchError
 
 from .atomic import refused_as
 
 SUFFIX = ".traces"
-SAFE = "-_.~"
 _NONE = "sop_traces = none keeps no event logs"
-LONGEST = 80
-"""Characters of one part of a file's name; a longer one ends in a hash."""
 
 
 def traces_folder(session: Path) -> Path:
@@ -41,8 +37,8 @@ def trace_name(key: RunKey) -> str:
     an `@`. Each part is percent-encoded, so that no id leads out of the folder.
     """
     trial = f"+{key.trial}" if key.trial > 1 else ""
-    agent = f"@{_part(key.agent)}" if key.agent else ""
-    return f"{_part(key.domain)}/{_part(key.task)}{trial}{agent}.jsonl"
+    agent = f"@{safe_name(key.agent)}" if key.agent else ""
+    return f"{safe_name(key.domain)}/{safe_name(key.task)}{trial}{agent}.jsonl"
 
 
 def bring_logs(source: Path, session: Path, keys: Iterable[RunKey]) -> None:
@@ -108,17 +104,6 @@ class TraceFolder:
         other = traces_folder(session)
         with refused_as(SessionFileError, other, _NONE):
             shutil.copytree(self.path, other)
-
-
-def _part(text: str) -> str:
-    name = quote(text, safe=SAFE, errors="surrogatepass")
-    if name.startswith("."):
-        name = f"%2E{name[1:]}"
-    if len(name) <= LONGEST:
-        return name
-    return (
-        f"{name[:LONGEST]}~{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
-    )
 
 
 # The event log that was kept of one run: where it lies, and what it holds.

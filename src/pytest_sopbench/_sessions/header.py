@@ -15,24 +15,30 @@ from pydantic_core import SchemaValidator
 from pydantic_core import core_schema as cs
 
 from pytest_sopbench._core.comparison import Setup
+from pytest_sopbench._core.gates.calibration import (
+    JudgedField,
+    JudgeReport,
+    judge_report_to_json,
+)
 from pytest_sopbench._core.model.task import Share, TaskName
+from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import (
-    AMOUNT,
     ANY,
     COUNT,
-    FLAG,
-    OBJECT,
     TEXT,
     TEXTS,
     TRIAL,
+    UNKNOWN,
     Keys,
     many,
     maybe,
     members,
     part,
+    told,
     value_of,
 )
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.variants import Told
 from pytest_sopbench._settings.readers import Shard
 
 from .lines import by_name
@@ -134,7 +140,7 @@ class SessionOptions:
     not_evaluated: str = ""
     compare: str = ""
     broken: tuple[str, ...] = ()
-    judge: Mapping[str, JsonValue] | None = None
+    judge: JudgeReport | None = None
     doubtful: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     drafts: Mapping[str, str] = field(default_factory=dict[str, str])
     quarantined: tuple[TaskName, ...] = ()
@@ -143,13 +149,13 @@ class SessionOptions:
     )
     must_pass: tuple[TaskName, ...] = ()
     expired: tuple[TaskName, ...] = ()
-    prompts: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    prompts: Mapping[str, str] = field(default_factory=dict[str, str])
     setups: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     resumed: tuple[JsonValue, ...] = ()
     resumed_anyway: tuple[str, ...] = ()
     prices: str = ""
     replay_misses: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    variants: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    variants: Told = field(default_factory=dict[str, "Mapping[str, Any]"])
     metrics: Mapping[str, str] = field(default_factory=dict[str, str])
     slim: bool = False
     reason: str = ""
@@ -179,10 +185,9 @@ _NOTHING: Final = SessionOptions()
 
 def options_to_json(options: SessionOptions) -> dict[str, JsonValue]:
     """Return what `read_session_options` reads."""
-    told = members(options)
     return {
         name: _plain(value)
-        for name, value in told.items()
+        for name, value in members(options).items()
         if name in _ALWAYS or value != getattr(_NOTHING, name)
     }
 
@@ -191,6 +196,8 @@ def _plain(value: object) -> Any:
     """Return a value of an option in words that JSON has."""
     if isinstance(value, TaskName):
         return str(value)
+    if isinstance(value, JudgeReport):
+        return judge_report_to_json(value)
     if isinstance(value, tuple):
         return [*map(_plain, cast("tuple[object, ...]", value))]
     if isinstance(value, Mapping):
@@ -215,11 +222,7 @@ def read_session_options(data: Mapping[str, JsonValue]) -> SessionOptions:
 def _parts(value: Any) -> Mapping[str, Any]:
     if isinstance(value, SessionOptions):
         return options_to_json(value)
-    told = members(value)
-    if isinstance(value, DomainHeader) and value.deterministic:
-        # As nearly every domain is.
-        return {name: one for name, one in told.items() if name != "deterministic"}
-    return told
+    return told(value)
 
 
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=_parts).encode
@@ -357,47 +360,38 @@ _NAME: Final = cs.no_info_after_validator_function(
 _OPTIONS: Final = part(
     SessionOptions,
     {
-        **dict.fromkeys(("selection", "gates", "broken", "resumed_anyway"), TEXTS),
-        **dict.fromkeys(("trials", "max_calls", "retries", "failures"), maybe(COUNT)),
         "concurrency": maybe(cs.union_schema([COUNT, TEXT])),
-        "timeout": maybe(AMOUNT),
-        **dict.fromkeys(("scoring", "contract", "approver", "replay", "not_evaluated"), TEXT),
-        **dict.fromkeys(("compare", "prices", "reason", "rescored"), TEXT),
-        **dict.fromkeys(("agents", "metrics", "drafts"), by_name(TEXT)),
-        "judge": maybe(OBJECT),
+        "judge": maybe(
+            part(
+                JudgeReport,
+                {
+                    "fields": many(part(JudgedField)),
+                    "usage": part(Usage, optional=UNKNOWN),
+                },
+            )
+        ),
+        "variants": by_name(by_name(by_name(by_name(TEXT)))),
         "doubtful": by_name(by_name(TEXT)),
         **dict.fromkeys(("quarantined", "must_pass", "expired"), many(_NAME)),
         "may_break": cs.dict_schema(_NAME, TEXTS, strict=True),
-        **dict.fromkeys(("prompts", "setups", "replay_misses", "variants"), OBJECT),
         "resumed": many(ANY),
-        "slim": FLAG,
     },
     optional=members(_NOTHING),
 )
 _READ_OPTIONS: Final = SchemaValidator(_OPTIONS)
-_PLANNED: Final[Keys] = {
-    "planned": TEXTS,
-    "trials": TRIAL,
-    "some_trials": by_name(many(TRIAL)),
-}
+_PLANNED: Final[Keys] = {"trials": TRIAL, "some_trials": by_name(many(TRIAL))}
 _DOMAIN: Final[Keys] = {
     **_PLANNED,
-    **dict.fromkeys(("sop", "specs", "tools", "data", "judging"), TEXT),
     "agents": by_name(part(PlannedTasks, _PLANNED)),
-    "share": maybe(part(Share, {"tasks": COUNT, "digest": TEXT, "part": COUNT})),
-    "comparers": by_name(TEXT),
-    "deterministic": FLAG,
+    "share": maybe(part(Share)),
 }
 _READ_HEADER: Final = SchemaValidator(
     part(
         SessionHeader,
         {
-            **dict.fromkeys(("plugin", "agent", "started", "judging", "identity"), TEXT),
-            "agent_args": by_name(TEXT),
             "options": _OPTIONS,
-            "git": maybe(part(GitState, {"commit": TEXT, "dirty": FLAG})),
+            "git": maybe(part(GitState)),
             "domains": by_name(part(DomainHeader, _DOMAIN, optional={"deterministic": True})),
-            "schema": COUNT,
         },
     )
 )
@@ -414,7 +408,7 @@ def setups_of(header: SessionHeader) -> Mapping[str, Setup]:
     return found or {header.agent: Setup(agent=header.agent, settings=dict(header.agent_args))}
 
 
-def _setup(told: Mapping[str, JsonValue], hashes: Mapping[str, JsonValue], name: str) -> Setup:
+def _setup(told: Mapping[str, JsonValue], hashes: Mapping[str, str], name: str) -> Setup:
     found = told.get(name)
     said: Mapping[str, JsonValue] = found if isinstance(found, Mapping) else {}
     settings = said.get("settings")
@@ -422,7 +416,7 @@ def _setup(told: Mapping[str, JsonValue], hashes: Mapping[str, JsonValue], name:
         agent=_text(said, "agent"),
         model=_text(said, "model"),
         prompt=_text(said, "prompt"),
-        prompt_hash=_text(hashes, name),
+        prompt_hash=hashes.get(name, ""),
         settings={key: str(one) for key, one in settings.items()}
         if isinstance(settings, Mapping)
         else None,

@@ -19,7 +19,6 @@ from pytest_sopbench._core.records.record import RunRecord, record_from_json
 from pytest_sopbench._sessions.atomic import replace_file
 from pytest_sopbench._sessions.writer import (
     require_plain_file,
-    start_from_json,
     start_to_line,
     write_whole,
 )
@@ -31,9 +30,9 @@ from .lines import (
     CHANGED,
     SHOWN,
     bare,
-    check_shape,
     is_intact,
     read_json,
+    read_line,
     sealed,
 )
 
@@ -172,11 +171,11 @@ def read_journal(path: Path) -> ReadJournal:
             if not is_intact(sealed_line):
                 raise ValueError(CHANGED)  # noqa: TRY301 - counted below
             line = bare(sealed_line)
-            data = cast("dict[str, Any]", read_json(line))
-            kind: str = data.pop("type")
-            check_shape(kind, data)
+            told = cast("dict[str, Any]", read_json(line))
+            kind: str = told.pop("type")
+            data = read_line(kind, told)
             if kind == "start":
-                begun[start_from_json(data)] = None
+                begun[RunKey.read(data)] = None
             elif kind in {"trace", "events"}:
                 part = trace_of_events(data[kind]) if kind == "trace" else data[kind]
                 parts.setdefault(RunKey.read(data), {})[kind] = part

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 from zlib import crc32
 
-from pydantic_core import SchemaValidator, ValidationError, from_json
+from pydantic_core import SchemaValidator, from_json
 from pydantic_core import core_schema as cs
 
 from pytest_sopbench._core.model.task import RunKey
-from pytest_sopbench._core.records.record import COUNT, KEY, OBJECT, TEXT, typed, wrong_type
+from pytest_sopbench._core.records.record import COUNT, KEY, OBJECT, TEXT, typed, value_of, word
+from pytest_sopbench._core.values.text import first_of
+from pytest_sopbench._core.verdict import Outcome
 
 # A short checksum at the end of each line, by which a reader tells that nothing changed it.
 #
@@ -87,8 +89,7 @@ def run_name(key: RunKey) -> str:
 
 def some_runs(keys: Sequence[RunKey]) -> str:
     """Name the first of some runs, and count the others."""
-    more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""  # noqa: PLR2004 - a few
-    return f"{', '.join(map(run_name, keys[:3]))}{more}"
+    return first_of(map(run_name, keys), 3)
 
 
 # A line of JSON, read as fast as it can be.
@@ -128,27 +129,24 @@ def by_name(schema: cs.CoreSchema) -> cs.CoreSchema:
     return cs.dict_schema(TEXT, schema, strict=True)
 
 
-_COUNTED: Final = {"runs": COUNT, "outcomes": by_name(COUNT), "reruns": COUNT}
+_COUNTED: Final = {"runs": COUNT, "outcomes": cs.dict_schema(word(Outcome), COUNT), "reruns": COUNT}
 _SHAPES: Final = {
-    "slim": SchemaValidator(typed({**KEY, "task_hash": TEXT, "outcome": TEXT, "calls": _TEXTS})),
+    "slim": SchemaValidator(
+        typed({**KEY, "task_hash": TEXT, "outcome": word(Outcome), "calls": _TEXTS})
+    ),
     "start": SchemaValidator(typed(KEY)),
     "trace": SchemaValidator(typed({**KEY, "trace": cs.list_schema(OBJECT, strict=True)})),
     "events": SchemaValidator(typed({**KEY, "events": TEXT})),
     "summary": SchemaValidator(typed({"domains": by_name(typed(_COUNTED))})),
 }
-"""Kinds of lines whose readers do not look at types themselves."""
+"""What is read of lines that are not read as a value of a class."""
 
 
-def check_shape(kind: object, data: Mapping[str, Any]) -> None:
-    """Check what a line of a kind holds; one of no known kind is for those who read it.
+def read_line(kind: object, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what is read of a line of a kind; one of no known kind is for those who read it.
 
     Raises:
-        ValueError: a value is of another type than it should be.
+        ValueError: a key is missing, or a value is of another type than it should be.
     """
     shape = _SHAPES.get(kind) if isinstance(kind, str) else None
-    if shape is None:
-        return
-    try:
-        shape.validate_python(data)
-    except ValidationError as fault:
-        raise ValueError(wrong_type(fault)) from None
+    return data if shape is None else value_of(shape, data, f"a line {kind!r}")

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.metrics.total import summary_from_json
 from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.records.record import RunRecord, record_from_json
 from pytest_sopbench._core.verdict import Outcome
@@ -23,11 +22,11 @@ from pytest_sopbench._sessions.lines import (
     CHANGED,
     UNSEALED,
     DamagedLine,
-    check_shape,
     damage_lines,
     is_intact,
     is_sealed,
     read_json,
+    read_line,
     run_name,
     seed_of,
     some_runs,
@@ -48,7 +47,6 @@ from pytest_sopbench._sessions.writer import (
     slim_from_json,
     slim_header,
     slim_to_line,
-    start_from_json,
     write_lines,
 )
 from pytest_sopbench._settings.extensions import load_metrics, missing_metrics
@@ -108,18 +106,18 @@ class Content:
         return CHANGED if is_sealed(line) else UNSEALED
 
     def _add(self, data: object) -> None:
-        entry = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
-        kind = entry.pop("type", None)
-        entry.pop("crc", None)
-        check_shape(kind, entry)
+        told = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+        kind = told.pop("type", None)
+        told.pop("crc", None)
+        entry = read_line(kind, told)
         if kind == "run":
             self._add_run(record_from_json(entry))
         elif kind == SLIM:
             self._add_run(slim_from_json(entry))
         elif kind == "start":
-            self.begun[start_from_json(entry)] = None
-        elif kind == "summary" and isinstance(entry.get("domains"), dict):
-            self.stored = {name: summary_from_json(one) for name, one in entry["domains"].items()}
+            self.begun[RunKey.read(entry)] = None
+        elif kind == "summary":
+            self.stored = {name: Summary(**one) for name, one in entry["domains"].items()}
             self.finished = True
         else:
             msg = "neither a run nor a summary"

@@ -314,24 +314,16 @@ def slim_to_line(record: RunRecord) -> str:
 
 
 def slim_from_json(data: Mapping[str, Any]) -> RunRecord:
-    """Read what `slim_to_line` wrote; what it does not hold is empty.
-
-    Raises:
-        ValueError: a key is missing, or holds something else than it should.
-    """
-    try:
-        return RunRecord(
-            domain=data["domain"],
-            task=data["task"],
-            trial=data["trial"],
-            agent=data["agent"],
-            task_hash=data["task_hash"],
-            outcome=Outcome(data["outcome"]),
-            calls=tuple(CallRecord(name=name, arguments=None) for name in data["calls"]),
-        )
-    except (KeyError, TypeError) as fault:
-        msg = f"a slim line with missing or unusable keys: {fault}"
-        raise ValueError(msg) from fault
+    """Return what a slim line holds of a run; what it does not hold is empty."""
+    return RunRecord(
+        domain=data["domain"],
+        task=data["task"],
+        trial=data["trial"],
+        agent=data["agent"],
+        task_hash=data["task_hash"],
+        outcome=Outcome(data["outcome"]),
+        calls=tuple(CallRecord(name=name, arguments=None) for name in data["calls"]),
+    )
 
 
 # What a path must stand for to be read: a pipe hangs its reader, and a device never ends.
@@ -359,19 +351,6 @@ MARK: Final = '{"type":"start",'
 def start_to_line(key: RunKey) -> str:
     """One line of ASCII JSON without its end."""
     return json.dumps({"type": "start", **key._asdict()}, separators=(",", ":"))
-
-
-def start_from_json(data: Mapping[str, Any]) -> RunKey:
-    """Read what `start_to_line` wrote.
-
-    Raises:
-        ValueError: a key is missing.
-    """
-    try:
-        return RunKey.read(data)
-    except KeyError as fault:
-        msg = f"a start without {fault}"
-        raise ValueError(msg) from fault
 
 
 CHANGED: Final = "something else has written into it, and runs are gone from it"

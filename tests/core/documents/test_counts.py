@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,7 +10,7 @@ import pytest
 from pytest_sopbench import Outcome, RunRecord, Summary
 from pytest_sopbench._core.gates.conditions import GateSpec, GateState, evaluate
 from pytest_sopbench._core.metrics.tally import summary_of
-from pytest_sopbench._core.metrics.total import summary_from_json, summary_to_json, total_of
+from pytest_sopbench._core.metrics.total import summary_to_json, total_of
 from pytest_sopbench._core.records.record import DocumentRecord, from_line, to_line
 from pytest_sopbench._reports.markdown import documents_block
 from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
@@ -56,8 +55,10 @@ def test_a_match_counts_one_and_a_mismatch_a_fifth() -> None:
 def test_a_run_without_an_answer_has_every_path_wrong() -> None:
     counts = desk().documents
 
-    assert {"step": 1, "charge": 3, "stay.room": 2} == counts.right
-    assert dict.fromkeys(PATHS, 5) == counts.of
+    right = {"step": 1, "charge": 3, "stay.room": 2}
+    assert {path: (right.get(path, 0), 5) for path in PATHS} == {
+        path: (one.right, one.runs) for path, one in counts.paths.items()
+    }
     assert ("step", "stay.room", "charge") == tuple(name for name, _, _ in counts.worst(5))
 
 
@@ -67,14 +68,14 @@ def test_a_path_that_no_task_expects_is_counted_where_it_is_given() -> None:
     assert (("note", 0, 1),) == counts.worst(5)
 
 
-def test_counts_survive_the_last_line_of_a_session_and_add() -> None:
+def test_counts_of_a_document_stand_in_json_and_add() -> None:
     summary = desk("deep")
 
-    back = summary_from_json(json.loads(json.dumps(summary_to_json(summary))))
+    told = summary_to_json(summary)["documents"]
 
-    assert summary.documents == back.documents
-    assert 10 == (summary + back).documents.of["step"]
-    assert "deep" == (summary + back).documents.domain_class
+    assert ("deep", 5) == (told["class"], told["paths"]["step"]["of"])
+    assert 10 == (summary + summary).documents.paths["step"].runs
+    assert "deep" == (summary + summary).documents.domain_class
 
 
 def test_chance_is_that_of_the_most_frequent_document() -> None:

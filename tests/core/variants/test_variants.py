@@ -55,12 +55,6 @@ def test_the_automatic_ones_come_first_and_agents_are_apart() -> None:
     assert [("a", "nosop"), ("a", "noise"), ("a", "x"), ("b", "nosop")] == found
 
 
-def test_what_is_no_such_thing_is_passed_over() -> None:
-    assert [] == [*findings([1], ())]
-    assert [] == [*findings({"lab": 3}, ())]
-    assert {} == joined([None, {"lab": {"a": "x"}}])
-
-
 def test_parts_are_joined_in_one_order_and_the_first_counts() -> None:
     one = {"lab": {"a": {"x": {"B": "wrong"}}}}
     other = {"lab": {"a": {"x": {"A": "correct", "B": "correct"}}}}

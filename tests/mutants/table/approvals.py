@@ -172,9 +172,9 @@ MUTANTS = (
     ),
     Mutant(
         "documents/path-of-a-part",
-        "PathPatterns.match",
-        '        ends = {".".join(keys[start:]) for start in range(len(keys))}',
-        '        ends = {".".join(keys[:start + 1]) for start in range(len(keys))}',
+        "_longest",
+        '    ends = {".".join(keys[start:]) for start in range(len(keys))}',
+        '    ends = {".".join(keys[:start + 1]) for start in range(len(keys))}',
         ("core/documents/test_comparing.py",),
         "An ignored key at the root hides all that stands below it.",
     ),

@@ -80,8 +80,8 @@ MUTANTS = (
     Mutant(
         "trajectories/not-called-with-success",
         "unwanted_call",
-        "if call.name == name), None)\n    return None if step",
-        "if call.name == name and call.succeeded), None)\n    return None if step",
+        "next((step for step, _ in calls_of(name, calls)), None)",
+        "next((step for step, one in calls_of(name, calls) if one.succeeded), None)",
         ("core/test_calls.py",),
         "assert_not_called passes although the tool was called in vain.",
     ),

@@ -11,14 +11,14 @@ import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import chdir, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 from types import MappingProxyType, ModuleType
 from typing import Any, Final, TypeAlias
 
 from pytest_sopbench._core.answers.find import read_returned
-from pytest_sopbench._core.domain import Domain, JudgingRules
+from pytest_sopbench._core.domain import Domain, judging_rules
 from pytest_sopbench._core.judging import breaches, judge
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Problem, ToolCall, Trace
@@ -64,15 +64,7 @@ class Suite:
         self.domain = domain
         self.tasks = tuple(domain.tasks)
         self._boxes = ToolboxFactory(domain, factory)
-        self._rules = JudgingRules(
-            fields=domain.fields,
-            sop=domain.sop,
-            contract=domain.contract,
-            expected_calls=domain.expected_calls,
-            document=domain.document,
-            world=domain.world,
-            state=with_policy(domain, trusted=True),
-        )
+        self._rules = replace(judging_rules(domain), state=with_policy(domain, trusted=True))
         self.right: dict[int, _Base] = {}
         self.left_out: dict[int, str] = {}
 

@@ -7,19 +7,20 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, takewhile
-from typing import Final, TypeGuard
+from typing import Final
 
-from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.trace import Mismatch
-from pytest_sopbench._core.trajectory.match import assigned
-from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.trajectory.match import alike, assigned
+from pytest_sopbench._core.values.json import JsonValue, is_list, kind_of
 from pytest_sopbench._core.values.text import (
     OFF_BY,
     as_words,
     distance,
+    first_of,
     is_empty,
     read_moment,
     read_number,
+    short,
 )
 
 from .schema import Declared, DocumentRules, Path, Role, path_of, path_text, text_key, value_at
@@ -129,7 +130,6 @@ NOT_ASKED: Final = "should be absent"
 ANOTHER_ORDER: Final = "in another order"
 
 _ITEMS: Final = 3
-_ITEM_LIMIT: Final = 60
 
 
 def symptom(role: Role | None, expected: JsonValue, actual: JsonValue) -> str:
@@ -156,34 +156,11 @@ def list_symptom(
     """Return the reason of a list that lacks items, or has others; in another order if neither."""
     words = _WORDS_OF_RULES if role is Role.ROUTE else _WORDS_OF_ITEMS
     told = [
-        f"{word} {_listed(items)}"
+        f"{word} {first_of(map(short, items), _ITEMS)}"
         for word, items in zip(words, (missing, unexpected), strict=True)
         if items
     ]
     return "; ".join(told) or ANOTHER_ORDER
-
-
-def kind_of(value: JsonValue) -> str:
-    """Return what a value is, with its article."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, int | float):
-        return "a number"
-    if isinstance(value, str):
-        return "a text"
-    return "an object" if isinstance(value, Mapping) else "a list"
-
-
-def _listed(items: Sequence[JsonValue]) -> str:
-    shown = ", ".join(_written(item) for item in items[:_ITEMS])
-    return f"{shown} and {len(items) - _ITEMS} more" if len(items) > _ITEMS else shown
-
-
-def _written(item: JsonValue) -> str:
-    text = ready_to_cut(json.dumps(item, ensure_ascii=False))
-    return text if len(text) <= _ITEM_LIMIT else f"{text[: _ITEM_LIMIT - 3]}..."
 
 
 def _number(expected: JsonValue, actual: JsonValue) -> str:
@@ -272,7 +249,7 @@ def unpaired(
         all_or_none: whether the pairs count only if every item has a partner; else the search
             ends with the first item that has none.
     """
-    pairs = _alike(expected, actual)
+    pairs = alike(enumerate(expected), enumerate(actual))
     left = sorted(set(range(len(expected))) - {one for one, _ in pairs})
     over = sorted(set(range(len(actual))) - {other for _, other in pairs})
     if left and over and not (all_or_none and len(left) != len(over)):
@@ -287,18 +264,6 @@ def unpaired(
         left = [one for one in left if one not in found]
         over = sorted(set(over) - set(found.values()))
     return left, over, pairs
-
-
-def _alike(expected: Sequence[str], actual: Sequence[str]) -> list[tuple[int, int]]:
-    waiting: dict[str, list[int]] = {}
-    for place, item in reversed(list(enumerate(actual))):
-        waiting.setdefault(item, []).append(place)
-    pairs: list[tuple[int, int]] = []
-    for place, item in enumerate(expected):
-        same = waiting.get(item)
-        if same:
-            pairs.append((place, same.pop()))
-    return pairs
 
 
 # Compare a document with the expected one: one recursive function, whose mismatches carry paths.
@@ -356,7 +321,7 @@ class _Walk:
     def values(self, expected: JsonValue, actual: JsonValue, path: Path, schema: Declared) -> None:
         if isinstance(expected, Mapping) and isinstance(actual, Mapping):
             self.objects(expected, actual, path, schema)
-        elif _is_list(expected) and _is_list(actual):
+        elif is_list(expected) and is_list(actual):
             self._lists(expected, actual, path, schema)
         elif not _same_scalar(expected, actual):
             self._differ(path, expected, actual, symptom(self._role(path), expected, actual))
@@ -515,10 +480,6 @@ class _Work:
         if next(self._looks) >= LOOKS_LIMIT or not expected.may_be(actual):
             return False
         return next(self._pairs) < PAIRS_LIMIT
-
-
-def _is_list(value: JsonValue) -> TypeGuard[Sequence[JsonValue]]:
-    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _same_scalar(one: JsonValue, other: JsonValue) -> bool:

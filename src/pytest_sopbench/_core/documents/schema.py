@@ -13,8 +13,8 @@ from itertools import chain
 from typing import Any, Final, NoReturn, TypeAlias, cast
 from urllib.parse import unquote
 
-from pytest_sopbench._core.hiding import ready_to_cut
-from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.hiding import shortened
+from pytest_sopbench._core.values.json import JsonValue, is_list
 from pytest_sopbench._core.values.text import normal_form
 
 # Places in a document: keys and positions from the root, and the patterns that name them.
@@ -81,7 +81,7 @@ def _inside(value: JsonValue, part: str | int) -> JsonValue:
     if isinstance(part, str):
         if isinstance(value, Mapping):
             return value[part]
-    elif isinstance(value, Sequence) and not isinstance(value, str):
+    elif is_list(value):
         return value[part]
     raise KeyError(part)
 
@@ -103,11 +103,15 @@ class PathPatterns:
 
     def match(self, path: Path) -> str:
         """Return the longest pattern that a path ends in, or nothing."""
-        if not self.texts:
-            return ""
-        keys = [part for part in path if isinstance(part, str)]
-        ends = {".".join(keys[start:]) for start in range(len(keys))}
-        return max((text for text in self.texts if text in ends), key=len, default="")
+        return _longest(self.texts, path) if self.texts else ""
+
+
+# The items of a list have the same few paths.
+@lru_cache(maxsize=4096)
+def _longest(texts: tuple[str, ...], path: Path) -> str:
+    keys = [part for part in path if isinstance(part, str)]
+    ends = {".".join(keys[start:]) for start in range(len(keys))}
+    return max((text for text in texts if text in ends), key=len, default="")
 
 
 # Which keys a schema declares for an object, place by place.
@@ -328,10 +332,10 @@ class CompiledSchema:
         except engine.ValidationError as fault:
             place = "/".join(str(part) for part in fault.instance_path)
             where = f" at {place!r}" if place else ""
-            msg = f"not a valid JSON schema{where}: {_cut(fault.message)}"
+            msg = f"not a valid JSON schema{where}: {shortened(fault.message, _SHOWN)}"
             raise BadSchemaError(msg) from fault
         except ValueError as fault:
-            msg = f"not a usable JSON schema: {_cut(str(fault))}"
+            msg = f"not a usable JSON schema: {shortened(str(fault), _SHOWN)}"
             raise BadSchemaError(msg) from fault
 
     def check(self) -> None:
@@ -359,7 +363,7 @@ def _violation(error: Any) -> Violation:
     if keyword in _WORDED:
         missing = getattr(error.kind, "property", None)
         about = (*path, missing) if isinstance(missing, str) else path
-        words = _cut(error.message)
+        words = shortened(error.message, _SHOWN)
         return Violation(path=path, keyword=keyword, demand="", value=words, about=about)
     return Violation(
         path=path,
@@ -387,12 +391,7 @@ def _never_fetched(uri: str) -> NoReturn:
 
 
 def _json(value: object) -> str:
-    return _cut(json.dumps(value, ensure_ascii=False, default=str))
-
-
-def _cut(text: str) -> str:
-    short = ready_to_cut(text)
-    return short if len(short) <= _SHOWN else f"{short[: _SHOWN - 3]}..."
+    return shortened(json.dumps(value, ensure_ascii=False, default=str), _SHOWN)
 
 
 # How the answers of one tool-less domain are judged.

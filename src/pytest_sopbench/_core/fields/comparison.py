@@ -12,7 +12,7 @@ from math import isfinite
 from numbers import Real
 from typing import Final, cast
 
-from pytest_sopbench._core.hiding import ready_to_cut
+from pytest_sopbench._core.hiding import ready_to_cut, short_line
 from pytest_sopbench._core.model.task import MASK, Compare, FieldType, OutputField, Scoring
 from pytest_sopbench._core.model.trace import Compared, Mismatch
 from pytest_sopbench._core.values.json import JsonValue, escape_surrogates, type_name
@@ -364,8 +364,7 @@ def _told(field: OutputField, why: str) -> str:
 
 
 def _line(words: str) -> str:
-    line = " ".join(escape_surrogates(ready_to_cut(words))[: 4 * WHY_LIMIT].split())
-    return line if len(line) <= WHY_LIMIT else f"{line[: WHY_LIMIT - 3]}..."
+    return escape_surrogates(short_line(words, WHY_LIMIT))
 
 
 # The rules of the scorer that was published with SOP-Bench, for numbers to lay beside its own.

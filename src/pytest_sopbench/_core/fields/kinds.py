@@ -8,15 +8,16 @@ from functools import lru_cache
 from math import isfinite
 from typing import Final
 
-from pytest_sopbench._core.documents.comparing import compare_values, kind_of
+from pytest_sopbench._core.documents.comparing import compare_values
 from pytest_sopbench._core.documents.reading import EMPTY, Unreadable, read_document
 from pytest_sopbench._core.documents.schema import ROOT, DocumentRules, path_text
-from pytest_sopbench._core.hiding import ready_to_cut
+from pytest_sopbench._core.hiding import shortened
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
-from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.json import JsonValue, is_list, kind_of
 from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
 from pytest_sopbench._core.values.text import (
     INVISIBLE,
+    first_of,
     fold,
     is_empty,
     normal_form,
@@ -49,12 +50,11 @@ def json_document(field: OutputField, expected: JsonValue, actual: JsonValue) ->
     ordered = (*field.ordered_paths, field.name) if field.ordered else field.ordered_paths
     found = compare_values(_rules(field.ignored_paths, ordered), wanted, given, (field.name,))
     at = len(path_text((field.name,)))
-    told = [
-        _line(f"{one.field[at:].removeprefix('.') or ROOT}: {one.why}")
-        for one in found.mismatches[:_SHOWN]
-    ]
-    more = len(found.mismatches) - _SHOWN
-    return f"{'; '.join(told)}{f'; and {more} more' if more > 0 else ''}"
+    told = (
+        shortened(f"{one.field[at:].removeprefix('.') or ROOT}: {one.why}", _LONGEST)
+        for one in found.mismatches
+    )
+    return first_of(told, _SHOWN, ";")
 
 
 def compares_nothing(field: OutputField, expected: JsonValue) -> bool:
@@ -67,7 +67,7 @@ def compares_nothing(field: OutputField, expected: JsonValue) -> bool:
 def _with_other_values(value: JsonValue) -> JsonValue:
     if isinstance(value, Mapping):
         return {name: _with_other_values(one) for name, one in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if is_list(value):
         return [_with_other_values(one) for one in value]
     return f"other than {written(value)}"
 
@@ -81,7 +81,7 @@ def read_cell(value: JsonValue) -> tuple[JsonValue, str]:
         value = read.value
     elif value is None:
         return None, EMPTY
-    if isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, str)):
+    if isinstance(value, Mapping) or is_list(value):
         return value, ""
     return None, f"{kind_of(value)}, and neither an object nor a list"
 
@@ -89,11 +89,6 @@ def read_cell(value: JsonValue) -> tuple[JsonValue, str]:
 @lru_cache(maxsize=256)
 def _rules(ignored: tuple[str, ...], ordered: tuple[str, ...]) -> DocumentRules:
     return DocumentRules(schema=_ANY_DOCUMENT, ignored=ignored, ordered=ordered)
-
-
-def _line(words: str) -> str:
-    line = ready_to_cut(words)
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
 
 
 # Compare lists whose items have a key: each with its own, and not all with all.
@@ -111,8 +106,7 @@ def keyed(field: OutputField, expected: JsonValue, actual: JsonValue) -> str:
     faults = list(_faults(field, wanted, given))
     if not faults and field.ordered and list(_by_key(field, wanted)) != list(_by_key(field, given)):
         return "near: order"
-    more = f"; and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
-    return f"{'; '.join(faults[:_SHOWN])}{more}"
+    return first_of(faults, _SHOWN, ";")
 
 
 def keys_twice(field: OutputField, value: JsonValue) -> str:
@@ -246,9 +240,7 @@ def contains_all(field: OutputField, expected: JsonValue, actual: JsonValue) -> 
     lacking = [phrase for phrase in wanted if not _says(text, _plain(phrase))]
     if wanted and not lacking:
         return ""
-    named = ", ".join(map(repr, lacking[:_SHOWN]))
-    more = f" and {len(lacking) - _SHOWN} more" if len(lacking) > _SHOWN else ""
-    return f"lacks {named}{more}" if named else "nothing is asked for"
+    return f"lacks {first_of(map(repr, lacking), _SHOWN)}" if lacking else "nothing is asked for"
 
 
 def _plain(text: str) -> str:

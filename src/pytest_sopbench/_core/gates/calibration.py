@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import reduce
+from itertools import chain
 from typing import Final, TypeAlias
 
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Usage
-from pytest_sopbench._core.model.usage import read_usage, usage_to_json
+from pytest_sopbench._core.model.usage import add_usage
+from pytest_sopbench._core.records.record import told
 from pytest_sopbench._core.statistics import Agreement
 from pytest_sopbench._core.values.json import JsonValue
 
@@ -114,8 +117,6 @@ def _speaks_of(where: str, domain: str) -> bool:
 
 # What a saved session says of its model judge: how far it is calibrated, and what it consumed.
 
-FIELDS = "fields"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedField:
@@ -145,6 +146,10 @@ class JudgeReport:
     usage: Usage = UNKNOWN_USAGE
 
 
+CONSUMED: Final = ("asked", "failed", "kept", "repeated")
+"""What a judge was asked, in numbers that add up."""
+
+
 def judged_field(domain: str, field: str, calibration: Calibration | None, why: str) -> JudgedField:
     """Return what is said of a field; the agreement of another judge says nothing of this one."""
     if calibration is None or why == OTHER_JUDGE:
@@ -160,62 +165,38 @@ def judged_field(domain: str, field: str, calibration: Calibration | None, why: 
     )
 
 
-def judged_fields_to_json(fields: Iterable[JudgedField]) -> list[JsonValue]:
-    """Return them as a session keeps them."""
-    return [asdict(one) for one in fields]
-
-
 def judge_report_to_json(report: JudgeReport) -> dict[str, JsonValue]:
-    """Return the report for a program; unknown is `null`."""
+    """Return the report for a program, as a session keeps it; unknown is `null`."""
     return {
-        "asked": report.asked,
-        "failed": report.failed,
-        "kept": report.kept,
-        "repeated": report.repeated,
-        "usage": usage_to_json(report.usage),
-        FIELDS: judged_fields_to_json(report.fields),
+        **{name: getattr(report, name) for name in CONSUMED},
+        "usage": told(report.usage),
+        "fields": [asdict(one) for one in report.fields],
     }
 
 
-def read_judge_report(told: JsonValue, doubtful: Doubtful) -> JudgeReport | None:
-    """Read what a session keeps of its judge; `None` if it has none.
-
-    What means nothing is passed over, but for a doubt, which is never lost.
-    """
-    if not isinstance(told, Mapping) and not doubtful:
+def with_doubts(report: JudgeReport | None, doubtful: Doubtful) -> JudgeReport | None:
+    """Return a report with every doubt of a session, whatever else it says; none needs none."""
+    if report is None and not doubtful:
         return None
-    kept: Mapping[str, JsonValue] = told if isinstance(told, Mapping) else {}
-    fields = {(one.domain, one.field): one for one in _fields(kept.get(FIELDS))}
+    known = report or JudgeReport()
+    fields = {(one.domain, one.field): one for one in known.fields}
     for domain, doubts in doubtful.items():
         for name, why in doubts.items():
             if not fields.get((domain, name), JudgedField(domain=domain, field=name)).doubt:
                 fields[domain, name] = JudgedField(domain=domain, field=name, doubt=why)
+    return replace(known, fields=tuple(fields.values()))
+
+
+def together(reports: Iterable[JudgeReport]) -> JudgeReport:
+    """Add up what the judges of the parts of a session came to; a doubt of one stays a doubt."""
+    every = list(reports)
+    fields: dict[tuple[str, str], JudgedField] = {}
+    for one in chain.from_iterable(report.fields for report in every):
+        known = fields.get((one.domain, one.field))
+        if known is None or (one.doubt and not known.doubt):
+            fields[one.domain, one.field] = one
     return JudgeReport(
+        **{name: sum(getattr(one, name) for one in every) for name in CONSUMED},
+        usage=reduce(add_usage, (one.usage for one in every), UNKNOWN_USAGE),
         fields=tuple(fields.values()),
-        asked=_count(kept.get("asked")),
-        failed=_count(kept.get("failed")),
-        kept=_count(kept.get("kept")),
-        repeated=_count(kept.get("repeated")),
-        usage=read_usage(kept.get("usage")),
     )
-
-
-def _fields(told: JsonValue) -> Iterable[JudgedField]:
-    for one in told if isinstance(told, list) else ():
-        if isinstance(one, Mapping) and one.get("domain") and one.get("field"):
-            yield JudgedField(
-                domain=str(one["domain"]),
-                field=str(one["field"]),
-                labels=_count(one.get("labels")),
-                agreement=_number(one.get("agreement")),
-                kappa=_number(one.get("kappa")),
-                doubt=str(one.get("doubt") or ""),
-            )
-
-
-def _count(value: object) -> int:
-    return value if type(value) is int and value >= 0 else 0
-
-
-def _number(value: object) -> float | None:
-    return float(value) if type(value) in (int, float) else None  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ from pytest_sopbench._core.metrics.metric import METRICS, PAID, About, Metric, p
 from pytest_sopbench._core.metrics.summary import EMPTY, UNAVAILABLE_SHARE, Summary
 from pytest_sopbench._core.model.task import agent_of, named_agents
 from pytest_sopbench._core.statistics import needed_for
+from pytest_sopbench._core.values.text import first_of
 from pytest_sopbench._core.verdict import Outcome
 
 # The names of the gates that need a baseline; knowing them loads no comparison.
@@ -115,10 +116,7 @@ def no_such_field(name: str, summary: Summary) -> str:
     """Say that the runs have no such field, or nothing."""
     if not is_field_gate(name) or name.removeprefix(FIELD) in summary.by_field:
         return ""
-    fields = ", ".join(summary.by_field)
-    if not fields:
-        return "the answers have no output fields"
-    return f"no output field has this name (fields: {fields})"
+    return _other_field([*summary.by_field])
 
 
 # Conditions on summaries, decided without pytest.
@@ -601,10 +599,13 @@ def _without_field(name: str, domains: Sequence[Domain]) -> str:
     names = list(dict.fromkeys(field.name for one in domains for field in one.fields))
     if name in names or not domains or (name == EVERY and names):
         return ""
+    return _other_field(names)
+
+
+def _other_field(names: Sequence[str]) -> str:
     if not names:
         return "the answers have no output fields"
-    more = ", ..." if len(names) > _NAMED else ""
-    return f"no output field has this name (fields: {', '.join(names[:_NAMED])}{more})"
+    return f"no output field has this name (fields: {first_of(names, _NAMED)})"
 
 
 # Gates as they are written on a command line, and in the header of a saved session.

@@ -16,6 +16,7 @@ from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.trajectory.calls import ExpectedCall
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.text import first_of
 from pytest_sopbench._core.variants import VariantFinding
 from pytest_sopbench._core.verdict import Outcome
 
@@ -99,9 +100,8 @@ def quarantine_verdicts(report: PolicyReport) -> tuple[GateVerdict, ...]:
 
 
 def _verdict(asked: str, names: Sequence[str], state: GateState) -> GateVerdict:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    why = f"{', '.join(names[:_SHOWN])}{more}"
-    return GateVerdict(asked=asked, got=str(len(names)), state=state, why=why, value=len(names))
+    got, why = str(len(names)), first_of(names, _SHOWN)
+    return GateVerdict(asked=asked, got=got, state=state, why=why, value=len(names))
 
 
 # The one decision on a session, made by the session itself and by `sopbench gate`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from dataclasses import field as default
 from math import lcm, sqrt
@@ -120,13 +120,17 @@ class Counts:
     """Counts that add member by member: numbers, tables of numbers, and counts of their own."""
 
     def __add__(self, other: Self) -> Self:
-        sums: dict[str, Any] = {}
-        for member in fields(self):
-            one: Any = getattr(self, member.name)
-            another: Any = getattr(other, member.name)
-            is_table = not isinstance(one, int | Counts)
-            sums[member.name] = added(one, another) if is_table else one + another
+        sums = dict(self._otherwise(other))
+        for name in (one.name for one in fields(self) if one.name not in sums):
+            one, another = getattr(self, name), getattr(other, name)
+            is_table = not isinstance(one, int | float | Counts)
+            sums[name] = added(one, another) if is_table else one + another
         return type(self)(**sums)
+
+    def _otherwise(self, other: Any) -> Mapping[str, Any]:
+        """Return the members that add otherwise, with their sums."""
+        del other
+        return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,9 +286,27 @@ def ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def added(a: Mapping[str, int], b: Mapping[str, int]) -> dict[str, int]:
+def added(a: Mapping[Any, Any], b: Mapping[Any, Any]) -> dict[Any, Any]:
     """Add two tables of counts; sorted, so that the order of adding leaves no trace."""
-    return {key: a.get(key, 0) + b.get(key, 0) for key in sorted(a.keys() | b.keys())}
+    return {key: of_both(a, b, key) for key in sorted(a.keys() | b.keys())}
+
+
+def of_both(a: Mapping[Any, Any], b: Mapping[Any, Any], key: object) -> Any:
+    """Return the sum of what two tables have under a key that one of them has."""
+    return a[key] + b[key] if key in a and key in b else a[key] if key in a else b[key]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldCounts(Counts):
+    """The planned runs that were asked for a field, and those in which it was right."""
+
+    runs: int = 0
+    right: int = 0
+
+    @property
+    def rate(self) -> float | None:
+        """Right / runs; `None` without a run."""
+        return ratio(self.right, self.runs)
 
 
 # Count answers that are JSON documents: the three tiers, and each path by itself.
@@ -297,23 +319,22 @@ UNEXPECTED_LIMIT: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentCounts:
+class DocumentCounts(Counts):
     """What runs came to whose answer is a document.
 
     Attributes:
         runs: planned, like everywhere.
         matches: runs that are correct.
         mismatches: runs that are wrong: their document satisfies the schema alone.
-        right: by path, the runs in which it is right.
-        of: by path, the runs that are asked for it; one without an answer is among them.
+        paths: the runs that are asked for each path, those without an answer among them, and those
+            in which it is right.
         domain_class: that of the domain, or of all that were added; empty if they differ.
     """
 
     runs: int = 0
     matches: int = 0
     mismatches: int = 0
-    right: Mapping[str, int] = field(default_factory=dict[str, int])
-    of: Mapping[str, int] = field(default_factory=dict[str, int])
+    paths: Mapping[str, FieldCounts] = field(default_factory=dict[str, FieldCounts])
     domain_class: str = ""
 
     @property
@@ -333,23 +354,14 @@ class DocumentCounts:
 
     def worst(self, number: int) -> tuple[tuple[str, int, int], ...]:
         """Return the paths that are wrong most often, with the runs right and those asked."""
-        wrong = [(name, self.right.get(name, 0), n) for name, n in self.of.items()]
-        wrong = [one for one in wrong if one[1] < one[2]]
+        every = ((name, one.right, one.runs) for name, one in self.paths.items())
+        wrong = [one for one in every if one[1] < one[2]]
         # Of paths that are alike the one that more runs are asked for says more.
         return tuple(sorted(wrong, key=lambda one: (one[1] / one[2], -one[2], one[0]))[:number])
 
-    def __add__(self, other: DocumentCounts) -> DocumentCounts:
-        if not (self.runs and other.runs):
-            return self if self.runs else other
-        same = self.domain_class == other.domain_class
-        return DocumentCounts(
-            runs=self.runs + other.runs,
-            matches=self.matches + other.matches,
-            mismatches=self.mismatches + other.mismatches,
-            right=added(self.right, other.right),
-            of=added(self.of, other.of),
-            domain_class=self.domain_class if same else "",
-        )
+    def _otherwise(self, other: Any) -> Mapping[str, Any]:
+        classes = {one.domain_class for one in (self, other) if one.runs}
+        return {"domain_class": classes.pop() if len(classes) == 1 else ""}
 
 
 NO_DOCUMENTS: Final = DocumentCounts()
@@ -361,8 +373,8 @@ class DocumentTally:
 
     def __init__(self) -> None:
         self._runs = self._matches = self._mismatches = 0
-        self._right: dict[str, int] = {}
-        self._of: dict[str, int] = {}
+        self._asked: Counter[str] = Counter()
+        self._right: Counter[str] = Counter()
         self._unexpected: set[str] = set()
         self._classes: set[str] = set()
 
@@ -374,13 +386,12 @@ class DocumentTally:
         self._classes.add(document.domain_class)
         completed = record.outcome in COMPLETED
         wrong = wrong_of(document, record) if completed else frozenset(document.paths)
-        for path in document.paths:
-            self._of[path] = self._of.get(path, 0) + 1
-            self._right[path] = self._right.get(path, 0) + (path not in wrong)
+        self._asked.update(document.paths)
+        self._right.update(path for path in document.paths if path not in wrong)
         for path in wrong.difference(document.paths):
             if path in self._unexpected or len(self._unexpected) < UNEXPECTED_LIMIT:
                 self._unexpected.add(path)
-                self._of[path] = self._of.get(path, 0) + 1
+                self._asked[path] += 1
 
     def counts(self) -> DocumentCounts:
         """Return what was counted so far."""
@@ -388,8 +399,10 @@ class DocumentTally:
             runs=self._runs,
             matches=self._matches,
             mismatches=self._mismatches,
-            right={path: n for path, n in sorted(self._right.items()) if n},
-            of=dict(sorted(self._of.items())),
+            paths={
+                path: FieldCounts(runs=runs, right=self._right[path])
+                for path, runs in sorted(self._asked.items())
+            },
             domain_class=next(iter(self._classes)) if len(self._classes) == 1 else "",
         )
 
@@ -402,10 +415,11 @@ def wrong_of(document: DocumentRecord, record: RunRecord) -> frozenset[str]:
 def path_moves(was: DocumentCounts, now: DocumentCounts) -> list[tuple[str, str, str]]:
     """Return the paths whose share of right runs changed, the largest fall first, with both."""
     moves: list[tuple[float, str, str, str]] = []
-    for name in sorted(was.of.keys() & now.of.keys()):
-        shares = [one.right.get(name, 0) / one.of[name] for one in (was, now)]
+    for name in sorted(was.paths.keys() & now.paths.keys()):
+        both = was.paths[name], now.paths[name]
+        shares = [one.right / one.runs for one in both]
         if shares[0] != shares[1]:
-            before, after = (f"{one.right.get(name, 0)} of {one.of[name]}" for one in (was, now))
+            before, after = (f"{one.right} of {one.runs}" for one in both)
             moves.append((shares[1] - shares[0], name, before, after))
     # A fall says more than a rise of the same size.
     moves.sort(key=lambda one: (-abs(one[0]), one[0], one[1]))
@@ -418,42 +432,14 @@ def documents_to_json(counts: DocumentCounts) -> dict[str, Any]:
         "matches": counts.matches,
         "mismatches": counts.mismatches,
         "class": counts.domain_class,
-        "paths": {
-            name: {"right": counts.right.get(name, 0), "of": n} for name, n in counts.of.items()
-        },
+        "paths": {name: {"right": one.right, "of": one.runs} for name, one in counts.paths.items()},
     }
-
-
-def documents_from_json(data: Mapping[str, Any]) -> DocumentCounts:
-    """Read what `documents_to_json` wrote; the errors are those of mappings."""
-    paths = data["paths"]
-    return DocumentCounts(
-        runs=data["runs"],
-        matches=data["matches"],
-        mismatches=data["mismatches"],
-        domain_class=data["class"],
-        right={name: one["right"] for name, one in paths.items() if one["right"]},
-        of={name: one["of"] for name, one in paths.items()},
-    )
 
 
 # How often each output field is right, and how much of an answer is.
 #
 # A field counts as right in a run that is completed and whose field matches. A run that gave no
 # answer, or whose answer nobody could judge, has no right field, and stays in every denominator.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldCounts(Counts):
-    """The planned runs that were asked for a field, and those in which it was right."""
-
-    runs: int = 0
-    right: int = 0
-
-    @property
-    def rate(self) -> float | None:
-        """Right / runs; `None` without a run."""
-        return ratio(self.right, self.runs)
 
 
 class FieldTally:
@@ -616,7 +602,7 @@ NO_CONTRACT = ContractTally()
 """No run to whose task a rule applies."""
 
 
-def added_rules(a: Sequence[RuleTally], b: Sequence[RuleTally]) -> tuple[RuleTally, ...]:
+def added_rules(a: Iterable[RuleTally], b: Iterable[RuleTally]) -> tuple[RuleTally, ...]:
     """Add the counts of equal rules, in the order of their first mention.
 
     A rule whose clause or severity was changed is another one, and stands beside the first.
@@ -626,24 +612,6 @@ def added_rules(a: Sequence[RuleTally], b: Sequence[RuleTally]) -> tuple[RuleTal
         name = one.id, one.clause, one.severity
         tallies[name] = tallies[name] + one if name in tallies else one
     return tuple(tallies.values())
-
-
-def tally_rules(runs: Iterable[Sequence[RuleResult]]) -> tuple[RuleTally, ...]:
-    """Count the results of many runs of one domain, rule by rule, in the order of the contract."""
-    tallies: dict[str, RuleTally] = {}
-    for results in runs:
-        for result in results:
-            one = _tally(result)
-            tallies[result.id] = tallies[result.id] + one if result.id in tallies else one
-    return tuple(tallies.values())
-
-
-def tally_contracts(states: Iterable[RuleState | None]) -> ContractTally:
-    """Count the states of many runs; runs to which no rule applies have none, and do not count."""
-    seen = [state for state in states if state is not None]
-    return ContractTally(
-        runs=len(seen), held=seen.count(RuleState.HELD), broken=seen.count(RuleState.BROKEN)
-    )
 
 
 def _tally(result: RuleResult) -> RuleTally:
@@ -680,8 +648,11 @@ class ProcedureTally:
         self.required += record.grounded is not None
         self.lacking_none += correct and record.grounded is not False
         if record.rules:
-            self.rules = added_rules(self.rules, tally_rules([record.rules]))
-            self.contract += tally_contracts([record.contract])
+            self.rules = added_rules(self.rules, map(_tally, record.rules))
+        # To the task of a run without a state no rule applies.
+        if record.contract is not None:
+            held, broken = (record.contract is one for one in (RuleState.HELD, RuleState.BROKEN))
+            self.contract += ContractTally(runs=1, held=held, broken=broken)
         if record.unmade is not None:
             first = {one.field or one.why: 1 for one in record.unmade[:1]}
             self.unmade += UnmadeCounts(runs=1, made=not record.unmade, first=first)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from hashlib import blake2b
 from math import ceil
 from statistics import median
-from typing import Final, TypeVar
+from typing import Any, Final
 
 from pytest_sopbench._core.documents.schema import value_at
 from pytest_sopbench._core.fields.values import read_items, readings, written
@@ -32,6 +31,7 @@ from .counts import (
     NOTHING_REQUIRED,
     Amount,
     ContractTally,
+    Counts,
     DisputedCounts,
     DocumentCounts,
     FieldCounts,
@@ -46,6 +46,7 @@ from .counts import (
     UnneededCounts,
     added,
     added_rules,
+    of_both,
     ratio,
     wrong_of,
 )
@@ -62,7 +63,7 @@ UNAVAILABLE_SHARE: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class Summary(Counts):
     """What a group of runs came to.
 
     `tasks` counts tasks, `runs` planned runs: tasks x trials. `by_expected` groups them by the
@@ -276,69 +277,33 @@ class Summary:
         found = (table.collapse(trials=trials) for table in self.confusions)
         return tuple(collapse for collapse in found if collapse)
 
-    def __add__(self, other: Summary) -> Summary:
-        outcomes = {
-            outcome: self.outcomes.get(outcome, 0) + other.outcomes.get(outcome, 0)
-            for outcome in Outcome
-            if outcome in self.outcomes or outcome in other.outcomes
-        }
+    def _otherwise(self, other: Any) -> Mapping[str, Any]:
         trials_by: Mapping[tuple[int, int], int] = {}
         if self.trials_by or other.trials_by:
-            counts = Counter(self.trials.tasks_by) + Counter(other.trials.tasks_by)
-            trials_by = dict(sorted(counts.items()))
-        return Summary(
-            runs=self.runs + other.runs,
-            tasks=self.tasks + other.tasks,
-            outcomes=outcomes,
-            tools=_sum_of(self.tools, other.tools, ToolCounts()),
-            by_expected=_sum_of(self.by_expected, other.by_expected, RunCounts()),
-            by_class=_sum_of(self.by_class, other.by_class, RunCounts()),
-            answers=_sum_of_pairs(self.answers, other.answers),
-            wrong_pairs=_sum_of_pairs(self.wrong_pairs, other.wrong_pairs),
-            mismatched=added(self.mismatched, other.mismatched),
-            by_field=_sum_in_order(self.by_field, other.by_field),
-            by_number=_sum_in_order(self.by_number, other.by_number),
-            disputed=self.disputed + other.disputed,
-            only_published=self.only_published + other.only_published,
-            wrong_states=self.wrong_states + other.wrong_states,
-            reruns=self.reruns + other.reruns,
-            trials_by=trials_by,
-            without_calls=self.without_calls + other.without_calls,
-            rules=added_rules(self.rules, other.rules),
-            contract=self.contract + other.contract,
-            grounded=self.grounded + other.grounded,
-            unneeded=self.unneeded + other.unneeded,
-            unmade=self.unmade + other.unmade,
-            documents=self.documents + other.documents,
-            durations=tuple(sorted(self.durations + other.durations)),
-            usage=_sum_of(self.usage, other.usage, Amount()),
-            measured=_sum_of(self.measured, other.measured, Measured()),
-            tolerated=_tolerated(self, other),
-        )
+            trials_by = added(self.trials.tasks_by, other.trials.tasks_by)
+        return {
+            "outcomes": _in_order(self.outcomes, other.outcomes, Outcome),
+            "answers": _sum_of_pairs(self.answers, other.answers),
+            "wrong_pairs": _sum_of_pairs(self.wrong_pairs, other.wrong_pairs),
+            # The order of fields is that of the domain.
+            "by_field": _in_order(self.by_field, other.by_field),
+            "by_number": _in_order(self.by_number, other.by_number),
+            "trials_by": trials_by,
+            "rules": added_rules(self.rules, other.rules),
+            "durations": tuple(sorted(self.durations + other.durations)),
+            "tolerated": _tolerated(self, other),
+        }
 
 
 EMPTY = Summary()
 """The summary of no runs, to which others can be added."""
 
 
-_Counts = TypeVar("_Counts", ToolCounts, RunCounts, Amount, Measured)
-
-
-def _sum_of(
-    a: Mapping[str, _Counts], b: Mapping[str, _Counts], zero: _Counts
-) -> dict[str, _Counts]:
-    return {name: a.get(name, zero) + b.get(name, zero) for name in sorted({*a, *b})}
-
-
-_Key = TypeVar("_Key", int, str)
-
-
-def _sum_in_order(
-    a: Mapping[_Key, FieldCounts], b: Mapping[_Key, FieldCounts]
-) -> dict[_Key, FieldCounts]:
-    # The order of fields is that of the domain.
-    zero = FieldCounts()
-    return {name: a.get(name, zero) + b.get(name, zero) for name in {**a, **b}}
+def _in_order(
+    a: Mapping[Any, Any], b: Mapping[Any, Any], order: Iterable[Any] = ()
+) -> dict[Any, Any]:
+    keys = (*order, *a, *b)
+    return {key: of_both(a, b, key) for key in dict.fromkeys(keys) if key in a or key in b}
 
 
 def _sum_of_pairs(a: FieldPairs, b: FieldPairs) -> dict[str, Mapping[tuple[str, str], int]]:

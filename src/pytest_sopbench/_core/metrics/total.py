@@ -6,25 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from pytest_sopbench._core.contract import Severity
 from pytest_sopbench._core.model.task import agent_of, domain_of
-from pytest_sopbench._core.verdict import Outcome
 
 from .counts import (
-    NO_DOCUMENTS,
-    Amount,
-    ContractTally,
-    DisputedCounts,
-    FieldCounts,
     FieldPairs,
-    GroundedCounts,
-    Measured,
-    RuleTally,
-    RunCounts,
-    ToolCounts,
-    UnmadeCounts,
-    UnneededCounts,
-    documents_from_json,
     documents_to_json,
     ratio,
 )
@@ -105,7 +90,7 @@ def without_labels(summary: Summary) -> Summary:
         mismatched={},
         by_field={},
         rules=(),
-        documents=replace(summary.documents, right={}, of={}),
+        documents=replace(summary.documents, paths={}),
     )
 
 
@@ -120,7 +105,7 @@ def _mean(rates: list[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-# A summary as the last line of a saved session holds it, and back; totals as a program reads them.
+# A summary as the last line of a saved session holds it; totals as a program reads them.
 
 _COUNTS = ("tasks", "runs", "completed", "correct")
 _PLAIN = ("only_published", "reruns", "without_calls")
@@ -170,56 +155,6 @@ def summary_to_json(summary: Summary) -> dict[str, Any]:
             else {}
         ),
     }
-
-
-def summary_from_json(data: Mapping[str, Any]) -> Summary:
-    """Read what `summary_to_json` wrote; rates are derived again.
-
-    Raises:
-        ValueError: a key is missing, or holds something else than it should.
-    """
-    try:
-        disputed = dict(data["disputed"])
-        reasons = disputed.pop("reasons")
-        rules: list[dict[str, Any]] = [
-            {**one, "severity": Severity(one["severity"])} for one in data["rules"]
-        ]
-        # What derives from the others stands there for readers.
-        unneeded = {name: one for name, one in data["unneeded"].items() if name != "unneeded"}
-        return Summary(
-            runs=data["runs"],
-            tasks=data["tasks"],
-            outcomes={Outcome(name): n for name, n in data["outcomes"].items()},
-            tools={name: ToolCounts(**one) for name, one in data["tools"].items()},
-            usage={name: Amount(**one) for name, one in data["usage"].items()},
-            mismatched=dict(data["mismatched"]),
-            by_field={name: FieldCounts(**one) for name, one in data["by_field"].items()},
-            by_number={
-                number: FieldCounts(runs=runs, right=right)
-                for number, runs, right in data["by_number"]
-            },
-            disputed=DisputedCounts(counts=RunCounts(**disputed), reasons=dict(reasons)),
-            **{name: data[name] for name in _PLAIN},
-            trials_by={(n, right): tasks for n, right, tasks in data["trials"]},
-            rules=tuple(RuleTally(**one) for one in rules),
-            contract=ContractTally(**data["contract"]),
-            grounded=GroundedCounts(**data["grounded"]),
-            unneeded=UnneededCounts(**unneeded),
-            wrong_states=data.get("wrong_states", 0),
-            unmade=UnmadeCounts(**data.get("unmade", {})),
-            documents=documents_from_json(data["documents"])
-            if "documents" in data
-            else NO_DOCUMENTS,
-            by_expected={label: RunCounts(**one) for label, one in data["by_expected"].items()},
-            by_class={label: RunCounts(**one) for label, one in data.get("by_class", {}).items()},
-            answers=_pairs_from(data["answers"]),
-            wrong_pairs=_pairs_from(data["wrong_pairs"]),
-            durations=tuple(data["durations_s"]),
-            measured={name: Measured(**one) for name, one in data.get("measured", {}).items()},
-        )
-    except (KeyError, TypeError, AttributeError) as fault:
-        msg = f"a summary with missing or unknown keys: {fault}"
-        raise ValueError(msg) from fault
 
 
 def total_to_json(total: Total) -> dict[str, Any]:
@@ -274,14 +209,3 @@ def _pairs(pairs: FieldPairs) -> dict[str, dict[str, dict[str, int]]]:
         for (expected, actual), number in table.items():
             rows.setdefault(expected, {})[actual] = number
     return nested
-
-
-def _pairs_from(nested: Mapping[str, Any]) -> dict[str, dict[tuple[str, str], int]]:
-    return {
-        name: {
-            (expected, actual): number
-            for expected, given in rows.items()
-            for actual, number in given.items()
-        }
-        for name, rows in nested.items()
-    }

@@ -11,7 +11,7 @@ from typing import Final
 from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.statistics import Bounds, bootstrap, wilson
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._core.verdict import NO_EVIDENCE, Outcome
 
 # What the trials of a task come to: at least one correct, all of them, or a part.
 #
@@ -102,43 +102,65 @@ class TrialCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskTrials:
-    """One task with its trials; some may have been unavailable, or never started."""
+    """One task with its runs, by how they ended; some may have been unavailable, or never started.
+
+    `agent` is empty if the runs may be of several.
+    """
 
     domain: str
     task: str
     agent: str = ""
-    trials: int
-    correct: int
-    unavailable: int = 0
-    not_run: int = 0
+    outcomes: Mapping[Outcome, int]
+
+    @property
+    def trials(self) -> int:
+        return sum(self.outcomes.values())
+
+    @property
+    def correct(self) -> int:
+        return self.outcomes.get(Outcome.CORRECT, 0)
 
     @property
     def rate(self) -> float:
         return self.correct / self.trials
 
+    @property
+    def disagree(self) -> bool:
+        """Whether some are correct and others are not; what says nothing disagrees with nothing."""
+        silent = sum(self.outcomes.get(one, 0) for one in NO_EVIDENCE)
+        return 0 < self.correct < self.trials - silent
+
 
 def disagreements(runs: Iterable[tuple[RunKey, Outcome]]) -> tuple[TaskTrials, ...]:
-    """Return the tasks whose trials disagree, in the order of their first run.
-
-    A trial that was unavailable or never started disagrees with nothing.
-    """
+    """Return the tasks whose trials disagree, in the order of their first run."""
     counts: dict[tuple[str, str, str], Counter[Outcome]] = {}
     for key, outcome in runs:
         counts.setdefault((key.domain, key.task, key.agent), Counter())[outcome] += 1
     found = (
-        TaskTrials(
-            domain=domain,
-            task=task,
-            agent=agent,
-            trials=outcomes.total(),
-            correct=outcomes[Outcome.CORRECT],
-            unavailable=outcomes[Outcome.UNAVAILABLE],
-            not_run=outcomes[Outcome.NOT_RUN],
-        )
+        TaskTrials(domain=domain, task=task, agent=agent, outcomes=outcomes)
         for (domain, task, agent), outcomes in counts.items()
     )
+    return tuple(one for one in found if one.disagree)
+
+
+def repeated_tasks(records: Iterable[RunRecord]) -> tuple[TaskTrials, ...]:
+    """Return the tasks that were run more than once, in the order of their first run.
+
+    Runs of a row that was changed in between are of another task: only those of the row's last
+    state count. What was unavailable or never started says nothing of the agent.
+    """
+    runs: dict[tuple[str, str], list[RunRecord]] = {}
+    for one in records:
+        if one.outcome in NO_EVIDENCE:
+            continue
+        made = runs.setdefault((one.domain, one.task), [])
+        if made and made[-1].task_hash != one.task_hash:
+            made.clear()
+        made.append(one)
     return tuple(
-        one for one in found if 0 < one.correct < one.trials - one.unavailable - one.not_run
+        TaskTrials(domain=domain, task=task, outcomes=Counter(one.outcome for one in made))
+        for (domain, task), made in runs.items()
+        if len(made) > 1
     )
 
 

@@ -88,12 +88,6 @@ def server_of(told: object) -> str:
     return _text(told, ("server",)) or ""
 
 
-def usage_to_json(usage: Usage) -> dict[str, Any]:
-    """Return what `Usage(**data)` reads."""
-    held = {name: getattr(usage, name) for name in _NAMES}
-    return {name: one for name, one in held.items() if one is not None or name in ALWAYS_TOLD}
-
-
 def listed(*texts: str | None) -> str | None:
     """Put names together that stand with commas between them, each once, and not without end."""
     names = dict.fromkeys(name for text in texts if text for name in text.split(", "))

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from pydantic_core import SchemaValidator
-from pydantic_core import core_schema as cs
 
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.task import MASK, RunKey
@@ -26,28 +25,22 @@ from pytest_sopbench._core.model.trace import (
     Trace,
     Usage,
 )
-from pytest_sopbench._core.model.usage import usage_to_json
-from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.verdict import Verdict
 
 from .record import (
     AMOUNT,
     ANY,
-    COMPARED,
-    COUNT,
-    FLAG,
     OBJECT,
-    PROBLEM,
     STATE_CHANGE,
     TEXT,
     TEXTS,
     UNKNOWN,
-    USAGE,
     Keys,
     many,
     maybe,
     part,
-    rule_to_json,
+    told,
+    typed,
     value_of,
     word,
 )
@@ -73,14 +66,14 @@ def event_log(
     """Return the log of one run; ASCII, one JSON object on each line."""
     # In free text a private answer cannot be told from the rest.
     hidden = any(field.private for field in rules.fields)
-    trace, verdict = redaction.trace(trace), redaction.verdict(verdict)
+    trace, verdict = redaction.part(trace), redaction.part(verdict)
     end = {
         "type": "end",
         "ending": trace.ending.value,
         "outcome": verdict.outcome.value,
         "reason": verdict.reason,
         "duration_s": trace.duration,
-        "rules": [{**rule_to_json(one), "why": one.why} for one in verdict.rules],
+        "rules": [{**told(one), "why": one.why} for one in verdict.rules],
         "departure": verdict.departure,
         "notes": [*trace.notes],
     }
@@ -136,7 +129,7 @@ def _observed(trace: Trace, *, hidden: bool) -> Iterator[Event]:
             "message": problem.message,
             "traceback": problem.traceback,
         }
-    yield {"type": "usage", **usage_to_json(trace.usage)}
+    yield {"type": "usage", **told(trace.usage)}
 
 
 def _call(step: int, call: ToolCall) -> Event:
@@ -169,25 +162,6 @@ def _approval(approval: Approval) -> Event:
 # Read back what happened in a run, so that it can be judged again.
 
 _AT: Final = {"started": "at_s"}
-_FINDING: Final[Keys] = {
-    "kind": word(FindingKind),
-    **dict.fromkeys(("parameter", "message"), TEXT),
-    "copied": FLAG,
-}
-_CALL: Final[Keys] = {
-    "name": TEXT,
-    **dict.fromkeys(("arguments", "result"), ANY),
-    "error": maybe(TEXT),
-    "findings": many(part(Finding, _FINDING)),
-    **dict.fromkeys(("started", "duration"), AMOUNT),
-    "overlaps": COUNT,
-}
-_APPROVAL: Final[Keys] = {
-    **dict.fromkeys(("step", "by", "reason"), TEXT),
-    "started": AMOUNT,
-    "calls": COUNT,
-    "granted": FLAG,
-}
 _ANSWER: Final[Keys] = {
     "kind": word(ReturnedKind),
     "mapping": OBJECT,
@@ -196,36 +170,30 @@ _ANSWER: Final[Keys] = {
 }
 
 
-def _event(keys: Keys) -> cs.CoreSchema:
-    members = {name: cs.typed_dict_field(schema) for name, schema in keys.items()}
-    return cs.typed_dict_schema(members, extra_behavior="ignore")
-
-
 _EVENTS: Final[Mapping[str, SchemaValidator]] = {
     kind: SchemaValidator(schema)
     for kind, schema in {
         "call": part(
             ToolCall,
-            _CALL,
+            {"findings": many(part(Finding, {"kind": word(FindingKind)}))},
             optional={"result": None, "error": None, "overlaps": 0},
             aliases={**_AT, "duration": "duration_s"},
             extra="ignore",
         ),
         "approval": part(
             Approval,
-            _APPROVAL,
             optional={"granted": True, "reason": ""},
             aliases=_AT,
             extra="ignore",
         ),
-        "message": _event({"message": ANY}),
-        "output": _event({"text": TEXT}),
-        "answer": _event(_ANSWER),
-        "compared": part(Compared, COMPARED, extra="ignore"),
-        "state": _event({"changes": many(part(StateChange, STATE_CHANGE))}),
-        "problem": part(Problem, PROBLEM, aliases={"type": "exception"}, extra="ignore"),
-        "usage": part(Usage, USAGE, optional=UNKNOWN, extra="ignore"),
-        "end": _event({"ending": word(Ending), "duration_s": AMOUNT, "notes": TEXTS}),
+        "message": typed({"message": ANY}),
+        "output": typed({"text": TEXT}),
+        "answer": typed(_ANSWER),
+        "compared": part(Compared, extra="ignore"),
+        "state": typed({"changes": many(STATE_CHANGE)}),
+        "problem": part(Problem, aliases={"type": "exception"}, extra="ignore"),
+        "usage": part(Usage, optional=UNKNOWN, extra="ignore"),
+        "end": typed({"ending": word(Ending), "duration_s": AMOUNT, "notes": TEXTS}),
     }.items()
 }
 """What is made of the events of each type."""

@@ -35,7 +35,7 @@ from pytest_sopbench._core.model.trace import (
     Trace,
     Usage,
 )
-from pytest_sopbench._core.model.usage import ALWAYS_TOLD, COUNTS, usage_to_json
+from pytest_sopbench._core.model.usage import ALWAYS_TOLD
 from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.values.json import JsonValue, same_json
 from pytest_sopbench._core.verdict import Outcome, Verdict
@@ -397,7 +397,7 @@ def word(words: type[Enum]) -> cs.CoreSchema:
 
 def part(
     made: type,
-    keys: Keys,
+    keys: Keys = MappingProxyType({}),
     *,
     optional: Mapping[str, object] = MappingProxyType({}),
     aliases: Mapping[str, str] = MappingProxyType({}),
@@ -407,14 +407,19 @@ def part(
 
     Args:
         made: the class.
-        keys: what each of its fields holds.
-        optional: what is left out of a line if there is nothing to say, and what that means.
+        keys: what those of its fields hold whose type alone does not tell.
+        optional: what is left out of a line if there is nothing to say, and what that means; `told`
+            leaves it out.
         aliases: the keys of fields that are called otherwise in a line.
         extra: what becomes of other keys.
     """
+    if _USUAL.setdefault(made, optional) != optional:
+        msg = f"{made.__name__} is left out of lines in two ways"
+        raise TypeError(msg)
     # No constructor is called, so a field that is not described would not be there at all.
-    if {*keys} != (known := {one.name for one in fields(made)}):
-        msg = f"{made.__name__}: {', '.join(sorted({*keys} ^ known))}"
+    held = {one.name: keys.get(one.name) or _of_type(str(one.type)) for one in fields(made)}
+    if unknown := {*keys} - {*held}:
+        msg = f"{made.__name__} has no {', '.join(sorted(unknown))}"
         raise TypeError(msg)
     members = [
         cs.dataclass_field(
@@ -423,15 +428,32 @@ def part(
             kw_only=True,
             validation_alias=aliases.get(name),
         )
-        for name, schema in keys.items()
+        for name, schema in held.items()
     ]
     arguments = cs.dataclass_args_schema(made.__name__, members, extra_behavior=extra)
-    return cs.dataclass_schema(made, arguments, [*keys], slots=True)
+    return cs.dataclass_schema(made, arguments, [*held], slots=True)
+
+
+_USUAL: Final[dict[type, Mapping[str, object]]] = {}
+
+
+def told(value: Any) -> dict[str, Any]:
+    """Return the fields of a value by their names, but for what goes without saying."""
+    usual = _USUAL.get(value.__class__, {})
+    return {
+        name: one for name, one in members(value).items() if name not in usual or one != usual[name]
+    }
+
+
+def _of_type(written: str) -> cs.CoreSchema:
+    """Return what a field holds by its type, as the class has it."""
+    plain = written.removesuffix(" | None")
+    return _BY_TYPE[plain] if plain == written else maybe(_BY_TYPE[plain])
 
 
 def typed(keys: Keys) -> cs.CoreSchema:
-    """Describe an object that stays one; whoever reads it says which keys it lacks."""
-    members = {name: cs.typed_dict_field(schema, required=False) for name, schema in keys.items()}
+    """Describe an object that stays one, and may have more keys."""
+    members = {name: cs.typed_dict_field(schema) for name, schema in keys.items()}
     return cs.typed_dict_schema(members, strict=True, extra_behavior="ignore")
 
 
@@ -443,41 +465,30 @@ def _known_demand(kind: str) -> str:
 
 
 TEXTS: Final = many(TEXT)
-COMPARED: Final[Keys] = {
-    **dict.fromkeys(("field", "why", "quote"), TEXT),
-    "place": COUNT,
-    "held": maybe(FLAG),
-    "score": maybe(AMOUNT),
+_BY_TYPE: Final[Keys] = {
+    "bool": FLAG,
+    "int": COUNT,
+    "float": AMOUNT,
+    "str": TEXT,
+    "tuple[str, ...]": TEXTS,
+    "Mapping[str, str]": cs.dict_schema(TEXT, TEXT, strict=True),
+    "JsonValue": ANY,
+    "Mapping[str, JsonValue]": OBJECT,
 }
-STATE_CHANGE: Final[Keys] = {
-    "step": COUNT,
-    "table": TEXT,
-    "key": cs.union_schema([TEXT, cs.int_schema(strict=True)], mode="left_to_right"),
-    **dict.fromkeys(("before", "after"), maybe(OBJECT)),
-}
-PROBLEM: Final[Keys] = dict.fromkeys(("type", "message", "traceback"), TEXT)
-USAGE: Final[Keys] = {
-    **dict.fromkeys(COUNTS, maybe(COUNT)),
-    "cost_usd": maybe(AMOUNT),
-    **dict.fromkeys(("model", "priced_by"), maybe(TEXT)),
-}
-UNKNOWN: Final = dict.fromkeys(name for name in USAGE if name not in ALWAYS_TOLD)
+STATE_CHANGE: Final = part(
+    StateChange,
+    {
+        "key": cs.union_schema([TEXT, cs.int_schema(strict=True)], mode="left_to_right"),
+        **dict.fromkeys(("before", "after"), maybe(OBJECT)),
+    },
+)
+UNKNOWN: Final = dict.fromkeys(one.name for one in fields(Usage) if one.name not in ALWAYS_TOLD)
 """What is left out of a usage that does not know it."""
 
-_CALL: Final[Keys] = {
-    "name": TEXT,
-    **dict.fromkeys(("arguments", "result"), ANY),
-    "error": maybe(TEXT),
-    "bad": FLAG,
-    "findings": TEXTS,
-    "overlaps": COUNT,
-}
 _RULE: Final[Keys] = {
-    **dict.fromkeys(("id", "clause", "why"), TEXT),
     "severity": word(Severity),
     "kind": cs.no_info_after_validator_function(_known_demand, TEXT),
     "state": word(RuleState),
-    **dict.fromkeys(("applies", "unfinished"), FLAG),
 }
 _USUAL_RULE: Final = {
     "clause": "",
@@ -486,40 +497,22 @@ _USUAL_RULE: Final = {
     "applies": True,
     "unfinished": False,
 }
-_MISMATCH: Final[Keys] = {"field": TEXT, "expected": ANY, "actual": ANY, "why": TEXT}
-_DOCUMENT: Final[Keys] = {
-    **dict.fromkeys(("paths", "labelled"), TEXTS),
-    **dict.fromkeys(("label", "domain_class"), TEXT),
-}
+_MISMATCHES: Final = many(part(Mismatch))
 _RUN: Final[Keys] = {
-    **KEY,
-    "task_hash": TEXT,
+    "trial": TRIAL,
     "outcome": word(Outcome),
-    "reason": TEXT,
-    "answer": maybe(OBJECT),
-    "answer_form": TEXT,
-    "expected": OBJECT,
-    "mismatches": many(part(Mismatch, _MISMATCH)),
-    "text": TEXT,
-    "calls": many(part(CallRecord, _CALL, optional={"overlaps": 0})),
-    "usage": part(Usage, USAGE, optional=UNKNOWN),
-    "duration_s": maybe(AMOUNT),
-    "problem": maybe(part(Problem, PROBLEM)),
-    "disagreement": TEXT,
-    "only_published": FLAG,
+    "mismatches": _MISMATCHES,
+    "calls": many(part(CallRecord, optional={"overlaps": 0})),
+    "usage": part(Usage, optional=UNKNOWN),
+    "problem": maybe(part(Problem)),
     "rules": many(part(RuleResult, _RULE, optional=_USUAL_RULE)),
     "contract": maybe(word(RuleState)),
-    "grounded": maybe(FLAG),
-    "trajectory": maybe(part(TrajectoryCheck, {"held": FLAG, "departure": TEXT})),
+    "trajectory": maybe(part(TrajectoryCheck)),
     "unneeded": maybe(cs.dict_schema(TEXT, COUNT)),
-    "trace": TEXT,
-    "notes": TEXTS,
-    "document": part(DocumentRecord, _DOCUMENT),
-    "compared": many(part(Compared, COMPARED)),
-    "ignored": TEXTS,
-    "unmade": maybe(many(part(Mismatch, _MISMATCH))),
-    "state": maybe(many(part(StateChange, STATE_CHANGE))),
-    "state_differs": TEXTS,
+    "document": part(DocumentRecord),
+    "compared": many(part(Compared)),
+    "unmade": maybe(_MISMATCHES),
+    "state": maybe(many(STATE_CHANGE)),
 }
 _OFTEN_EMPTY: Final = {
     "document": None,
@@ -561,16 +554,6 @@ def wrong_type(fault: ValidationError) -> str:
     return f"{place!r} is of a wrong type: {said}"
 
 
-# What came of a rule as the line of a run holds it: short, since each run has one per rule.
-
-
-def rule_to_json(result: RuleResult) -> dict[str, Any]:
-    """Return what differs from the usual: a rule that applies, should hold and has no clause."""
-    said = {name: getattr(result, name) for name in _USUAL_RULE}
-    unusual = {name: value for name, value in said.items() if value != _USUAL_RULE[name]}
-    return {"id": result.id, "kind": str(result.kind), "state": result.state, **unusual}
-
-
 def members(value: Any) -> dict[str, Any]:
     """Return the fields of a value by their names, and no copies, which `asdict` makes of all."""
     return {name: getattr(value, name) for name in value.__dataclass_fields__}
@@ -581,28 +564,11 @@ def members(value: Any) -> dict[str, Any]:
 
 def to_line(record: RunRecord) -> str:
     """One line of JSON without its end; ASCII, so that no transport and no disk can break it."""
-    parts = members(record)
-    for name, empty in _OFTEN_EMPTY.items():
-        if parts[name] == empty:
-            del parts[name]
-    return _ENCODER.encode({"type": "run", **parts})
-
-
-def _plain_part(part: object) -> dict[str, Any]:
-    if isinstance(part, RuleResult):
-        return rule_to_json(part)
-    if isinstance(part, Usage):
-        return usage_to_json(part)
-    parts = members(part)
-    if isinstance(part, CallRecord) and not part.overlaps:
-        del parts["overlaps"]
-    return parts
+    return _ENCODER.encode({"type": "run", **told(record)})
 
 
 # Made once, since `json.dumps` makes an encoder for each call.
-_ENCODER = json.JSONEncoder(
-    ensure_ascii=True, separators=(",", ":"), allow_nan=False, default=_plain_part
-)
+_ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False, default=told)
 
 
 def from_line(line: str) -> RunRecord:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import Enum, auto
+from functools import cache
+from typing import Any, Final, Protocol, TypeVar, cast
 
 from pytest_sopbench._core.contract import RuleResult
 from pytest_sopbench._core.hiding import (
@@ -18,24 +20,21 @@ from pytest_sopbench._core.hiding import (
 from pytest_sopbench._core.model.task import MASK
 from pytest_sopbench._core.model.trace import (
     Answer,
-    Approval,
     Compared,
-    Finding,
     Mismatch,
-    Problem,
     Returned,
-    ToolCall,
-    Trace,
     Usage,
 )
 from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.trajectory.calls import ExpectedCall
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.verdict import Verdict
 
-from .record import CallRecord, RunRecord
+from .record import RunRecord
 
 # Take out what must not leave the process: secrets by pattern, private columns by name.
+
+
+T = TypeVar("T")
 
 
 class Substitutes(Protocol):
@@ -104,101 +103,39 @@ class Redaction:
             for name, one in values.items()
         }
 
-    def record(self, record: RunRecord) -> RunRecord:
-        """Return the record as it may be written, sent and printed."""
-        if not self.masks:
-            return record
-        held = record.trajectory
-        return replace(
-            record,
-            reason=self.text(record.reason),
-            answer=None if record.answer is None else self.mapping(record.answer),
-            expected=self.mapping(record.expected),
-            mismatches=tuple(self._mismatch(one) for one in record.mismatches),
-            text=self.text(record.text),
-            calls=tuple(self._call(one) for one in record.calls),
-            usage=self.usage(record.usage),
-            problem=self.problem(record.problem),
-            disagreement=self.text(record.disagreement),
-            rules=tuple(map(self._rule, record.rules)),
-            trajectory=held and replace(held, departure=self.text(held.departure)),
-            notes=tuple(self.text(note) for note in record.notes),
-            compared=tuple(map(self.compared, record.compared)),
-            unmade=record.unmade and tuple(map(self._unmade, record.unmade)),
-            state=self.state(record.state),
-            state_differs=tuple(map(self.text, record.state_differs)),
-        )
+    def part(self, value: T) -> T:
+        """Return a record, or any part of one, as it may be written, sent and printed.
 
-    def trace(self, trace: Trace) -> Trace:
-        """Return a trace as it may leave the process; nothing that is judged comes from it."""
-        if not self.masks:
-            return trace
-        return replace(
-            trace,
-            returned=self._returned(trace.returned),
-            problem=self.problem(trace.problem),
-            calls=tuple(map(self.call, trace.calls)),
-            approvals=tuple(map(self._approval, trace.approvals)),
-            usage=self.usage(trace.usage),
-            messages=tuple(map(self.value, trace.messages)),
-            output=self.text(trace.output),
-            notes=tuple(map(self.text, trace.notes)),
-            compared=tuple(map(self.compared, trace.compared)),
-            state=self.state(trace.state),
-        )
+        All of its texts are masked but those that name something; nothing that is judged comes from
+        it.
+        """
+        return cast("T", self._part(value)) if self.masks else value
 
-    def verdict(self, verdict: Verdict) -> Verdict:
-        """Return a verdict in words that may leave the process; what it decided stays."""
-        if not self.masks:
-            return verdict
-        departure = verdict.departure
-        return replace(
-            verdict,
-            reason=self.text(verdict.reason),
-            answer=self._answer(verdict.answer),
-            mismatches=tuple(map(self._mismatch, verdict.mismatches)),
-            rules=tuple(map(self._rule, verdict.rules)),
-            departure=None if departure is None else self.text(departure),
-            unmade=verdict.unmade and tuple(map(self._unmade, verdict.unmade)),
-            notes=tuple(map(self.text, verdict.notes)),
-            state_differs=tuple(map(self.text, verdict.state_differs)),
-        )
+    def _part(self, value: object) -> object:
+        # A word of ours is no text.
+        if isinstance(value, str) and not isinstance(value, Enum):
+            return self.text(value)
+        if isinstance(value, tuple):
+            return tuple(map(self._part, cast("tuple[object, ...]", value)))
+        if not is_dataclass(value) or isinstance(value, type):
+            return value
+        masked = {
+            name: self._field(held, way)
+            for name, way in _ways(type(value))
+            if (held := getattr(value, name)) is not None
+        }
+        return replace(value, **masked) if masked else value
 
-    def problem(self, problem: Problem | None) -> Problem | None:
-        return problem and replace(
-            problem,
-            type=self.text(problem.type),
-            message=self.text(problem.message),
-            traceback=self.text(problem.traceback),
-        )
-
-    def call(self, call: ToolCall) -> ToolCall:
-        """Return a call as it may be shown."""
-        if not self.masks:
-            return call
-        return replace(
-            call,
-            name=self.text(call.name),
-            arguments=self.value(call.arguments),
-            result=self.value(call.result),
-            error=None if call.error is None else self.text(call.error),
-            findings=tuple(map(self._finding, call.findings)),
-        )
-
-    def usage(self, usage: Usage) -> Usage:
-        """Return what was consumed as it may be shown: an agent may name its model as it likes."""
-        if usage.model is None:
-            return usage
-        return replace(usage, model=self.text(usage.model))
-
-    def expected_calls(self, calls: Sequence[ExpectedCall]) -> tuple[ExpectedCall, ...]:
-        """Return the calls that are expected of a task, as they may be shown."""
-        if not self.masks:
-            return tuple(calls)
-        return tuple(
-            replace(one, arguments=None if one.arguments is None else self._nested(one.arguments))
-            for one in calls
-        )
+    def _field(self, held: Any, way: _Way) -> object:
+        if way is _Way.BY_FIELD:
+            return self.mapping(held)
+        if way is _Way.UNMADE:
+            return tuple(map(self._unmade, held))
+        if way is _Way.PART:
+            return self._part(held)
+        if not isinstance(held, tuple):
+            return self.value(held)
+        return tuple(map(self.value, cast("tuple[JsonValue, ...]", held)))
 
     def _nested(self, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
         masked: dict[str, JsonValue] = {}
@@ -221,77 +158,54 @@ class Redaction:
         spelled = json.dumps(value)
         return value if self.text(spelled) == spelled else MASK
 
-    def _returned(self, returned: Returned | None) -> Returned | None:
-        if returned is None:
-            return None
-        said = returned.declared_error
-        return replace(
-            returned,
-            mapping=self._nested(returned.mapping),
-            text=self.text(returned.text),
-            problem=self.text(returned.problem),
-            declared_error=None if said is None else self.text(said),
-            usage=self.usage(returned.usage),
-            messages=tuple(map(self.value, returned.messages)),
-            notes=tuple(map(self.text, returned.notes)),
-        )
-
-    def _answer(self, answer: Answer | None) -> Answer | None:
-        return answer and replace(
-            answer,
-            values=self.mapping(answer.values),
-            beside=self._nested(answer.beside),
-            why=self.text(answer.why),
-        )
-
-    def _approval(self, one: Approval) -> Approval:
-        reason = self.text(one.reason)
-        return replace(one, step=self.text(one.step), by=self.text(one.by), reason=reason)
-
-    def _finding(self, one: Finding) -> Finding:
-        return replace(one, parameter=self.text(one.parameter), message=self.text(one.message))
-
-    def _mismatch(self, one: Mismatch) -> Mismatch:
-        expected, actual = self.value(one.expected), self.value(one.actual)
-        return replace(one, expected=expected, actual=actual, why=self.text(one.why))
-
-    def state(self, changes: Sequence[StateChange] | None) -> tuple[StateChange, ...] | None:
-        """Return what calls changed as it may be shown."""
-        if changes is None or not self.masks:
-            return None if changes is None else tuple(changes)
-        return tuple(
-            replace(
-                one,
-                key=self.text(one.key) if isinstance(one.key, str) else one.key,
-                before=one.before and self._nested(one.before),
-                after=one.after and self._nested(one.after),
-            )
-            for one in changes
-        )
-
-    def _rule(self, one: RuleResult) -> RuleResult:
-        return replace(one, why=self.text(one.why))
-
     def _unmade(self, one: Mismatch) -> Mismatch:
         """Return an argument that differs; one of a private name stands behind that of its tool."""
         names = re.split(r"[.\[\]\"]", one.field)
         if self.private.isdisjoint(names):
-            return replace(self._mismatch(one), field=self.text(one.field))
+            return replace(self.part(one), field=self.text(one.field))
         return replace(one, expected=MASK, actual=MASK)
 
-    def compared(self, one: Compared) -> Compared:
-        """Return what others found of a field as it may be shown."""
-        return replace(one, why=self.text(one.why), quote=self.text(one.quote))
 
-    def _call(self, one: CallRecord) -> CallRecord:
-        return replace(
-            one,
-            name=self.text(one.name),
-            arguments=self.value(one.arguments),
-            result=self.value(one.result),
-            error=None if one.error is None else self.text(one.error),
-            findings=tuple(map(self.text, one.findings)),
-        )
+class _Way(Enum):
+    """How a field of a class is masked."""
+
+    PART = auto()
+    VALUES = auto()
+    BY_FIELD = auto()
+    UNMADE = auto()
+
+
+_KEPT: Final[Mapping[type, frozenset[str]]] = {
+    RunRecord: frozenset(
+        ("domain", "task", "agent", "task_hash", "answer_form", "trace", "document", "ignored")
+    ),
+    Mismatch: frozenset(("field",)),
+    Compared: frozenset(("field",)),
+    RuleResult: frozenset(("id", "clause", "kind")),
+    Answer: frozenset(("form", "missing")),
+    Returned: frozenset(("found_as",)),
+    StateChange: frozenset(("table",)),
+    Usage: frozenset(("priced_by",)),
+    ExpectedCall: frozenset(("name",)),
+}
+"""The texts that name something of ours or of the domain, and stay as they are."""
+
+_BY_FIELD: Final = frozenset(("answer", "expected", "values"))
+"""Objects whose keys are the names of output fields."""
+
+
+@cache
+def _ways(kind: type) -> Sequence[tuple[str, _Way]]:
+    """Return how each field of a class is masked, by its type; what is new is masked as well."""
+    ways: list[tuple[str, _Way]] = []
+    for one in fields(kind):
+        written = str(one.type)
+        way = _Way.VALUES if "JsonValue" in written or written.startswith("Row") else _Way.PART
+        if one.name in _BY_FIELD and written.startswith("Mapping"):
+            way = _Way.BY_FIELD
+        if one.name not in _KEPT.get(kind, ()):
+            ways.append((one.name, _Way.UNMADE if one.name == "unmade" else way))
+    return ways
 
 
 NOTHING_REDACTED = Redaction(forms=False)

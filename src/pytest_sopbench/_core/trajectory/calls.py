@@ -18,13 +18,13 @@ from typing import (
     NoReturn,
     Protocol,
     TypeAlias,
-    TypeGuard,
     TypeVar,
     cast,
 )
 
-from pytest_sopbench._core.model.trace import ToolCall, Trace
-from pytest_sopbench._core.values.json import JsonValue, same_json
+from pytest_sopbench._core.hiding import shortened
+from pytest_sopbench._core.model.trace import Mismatch, ToolCall, Trace
+from pytest_sopbench._core.values.json import JsonValue, is_list, kind_of, same_json
 
 # The tool calls of a run, and those that are expected of it.
 
@@ -160,24 +160,13 @@ ArgumentMode: TypeAlias = Literal["exact", "contains", "ignore"]
 """How arguments are compared: all of them, at least the expected ones, or not at all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArgumentDifference:
-    """One place in which two sets of arguments differ.
-
-    `path` is written as one would in code (`items[2].id`), and is empty for the arguments as a
-    whole. For `missing` the actual value is null, for `unexpected` the expected one.
-    """
-
-    path: str
-    expected: JsonValue
-    actual: JsonValue
-    why: str
-
-
 def argument_differences(
     expected: JsonValue, actual: JsonValue, mode: ArgumentMode
-) -> tuple[ArgumentDifference, ...]:
+) -> tuple[Mismatch, ...]:
     """Return every difference; none means that the arguments match.
+
+    Its `field` is a path as one would write it in code (`items[2].id`), empty for the arguments as
+    a whole. Of one that is `missing` the actual value is null, of an `unexpected` one the expected.
 
     With `contains` a mapping may have further keys, at every depth; a list is compared whole.
     """
@@ -194,15 +183,15 @@ def arguments_match(expected: JsonValue, actual: JsonValue, mode: ArgumentMode) 
 
 def _differences(
     expected: JsonValue, actual: JsonValue, mode: ArgumentMode, path: str
-) -> Iterator[ArgumentDifference]:
+) -> Iterator[Mismatch]:
     if isinstance(expected, Mapping) and isinstance(actual, Mapping):
         yield from _key_differences(expected, actual, mode, path)
-    elif _is_list(expected) and _is_list(actual) and len(expected) == len(actual):
+    elif is_list(expected) and is_list(actual) and len(expected) == len(actual):
         for index, (one, other) in enumerate(zip(expected, actual, strict=True)):
             yield from _differences(one, other, "exact", f"{path}[{index}]")
     elif not same_json(expected, actual):
         why = _why(expected, actual)
-        yield ArgumentDifference(path=path, expected=expected, actual=actual, why=why)
+        yield Mismatch(field=path, expected=expected, actual=actual, why=why)
 
 
 def _key_differences(
@@ -210,44 +199,28 @@ def _key_differences(
     actual: Mapping[str, JsonValue],
     mode: ArgumentMode,
     path: str,
-) -> Iterator[ArgumentDifference]:
+) -> Iterator[Mismatch]:
     for name, value in expected.items():
         place = _inside(path, name)
         if name in actual:
             yield from _differences(value, actual[name], mode, place)
         else:
-            yield ArgumentDifference(path=place, expected=value, actual=None, why="missing")
+            yield Mismatch(field=place, expected=value, actual=None, why="missing")
     if mode == "exact":
         for name, value in actual.items():
             if name not in expected:
-                yield ArgumentDifference(
-                    path=_inside(path, name), expected=None, actual=value, why="unexpected"
+                yield Mismatch(
+                    field=_inside(path, name), expected=None, actual=value, why="unexpected"
                 )
 
 
 def _why(expected: JsonValue, actual: JsonValue) -> str:
-    wanted, given = _kind(expected), _kind(actual)
+    wanted, given = kind_of(expected), kind_of(actual)
     if wanted != given:
         return f"{given} instead of {wanted}"
-    if _is_list(expected) and _is_list(actual):
+    if is_list(expected) and is_list(actual):
         return f"{len(actual)} elements instead of {len(expected)}"
     return "different"
-
-
-def _kind(value: JsonValue) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, str):
-        return "text"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, int | float):
-        return "a number"
-    return "an object" if isinstance(value, Mapping) else "a list"
-
-
-def _is_list(value: JsonValue) -> TypeGuard[Sequence[JsonValue]]:
-    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _inside(path: str, name: str) -> str:
@@ -402,7 +375,7 @@ def unmet_call(demand: CallDemand, calls: Sequence[ToolCall]) -> Unmet | None:
 
 def unwanted_call(name: str, calls: Sequence[ToolCall]) -> Unmet | None:
     """Return where a tool was called that must not be, failed calls included."""
-    step = next((step for step, call in enumerate(calls, start=1) if call.name == name), None)
+    step = next((step for step, _ in calls_of(name, calls)), None)
     return None if step is None else Unmet(why=f"{at(step, name)}: it was called", step=step)
 
 
@@ -416,7 +389,7 @@ def _fits(demand: CallDemand, call: ToolCall) -> bool:
 def _not_called(demand: CallDemand, calls: Sequence[ToolCall]) -> Unmet:
     if not calls:
         return Unmet(why="no tool was called")
-    made = [(step, call) for step, call in enumerate(calls, start=1) if call.name == demand.name]
+    made = list(calls_of(demand.name, calls))
     if not made:
         return Unmet(why=f"{demand.name} was never called")
     step, call = made[-1]
@@ -424,7 +397,7 @@ def _not_called(demand: CallDemand, calls: Sequence[ToolCall]) -> Unmet:
     if demand.arguments is not None:
         found = argument_differences(demand.arguments, call.arguments, "contains")
         if found:
-            return Unmet(why=f"{where}: {found[0].path or 'arguments'} {found[0].why}", step=step)
+            return Unmet(why=f"{where}: {found[0].field or 'arguments'} {found[0].why}", step=step)
     why = "the call succeeded" if call.succeeded else f"the call failed: {call.error}"
     return Unmet(why=f"{where}: {why}", step=step)
 
@@ -445,15 +418,13 @@ def _out_of_order(
     # In vain is what the test asks for if it says so; else only a success comes before.
     done = [step for step in fitting if demand.succeeded is False or calls[step - 1].succeeded]
     for name in demand.before:
-        first = _first(name, calls)
+        first = next((step for step, _ in calls_of(name, calls)), None)
         if first is None:
             return Unmet(why=f"{name} was never called")
         if not _any_before(done, first, calls):
             return Unmet(why=_too_early(first, name, demand.name, done, calls), step=first)
     for name in demand.after:
-        well = [
-            step for step, call in enumerate(calls, start=1) if call.name == name and call.succeeded
-        ]
+        well = [step for step, call in calls_of(name, calls) if call.succeeded]
         if not fitting:
             if not well:
                 return Unmet(why=f"{demand.name}: called before {name} had succeeded")
@@ -476,8 +447,9 @@ def _too_early(
     return f"{said}; step {running[0]} had not ended when it began" if running else said
 
 
-def _first(name: str, calls: Sequence[ToolCall]) -> int | None:
-    return next((step for step, call in enumerate(calls, start=1) if call.name == name), None)
+def calls_of(tool: str, calls: Sequence[ToolCall]) -> Iterator[tuple[int, ToolCall]]:
+    """Yield the calls of a tool, each with its step."""
+    return ((step, call) for step, call in enumerate(calls, start=1) if call.name == tool)
 
 
 def at(step: int, tool: str) -> str:
@@ -559,7 +531,8 @@ def _member(data: object, step: int, place: int, size: int) -> dict[str, Any]:
 def _call(data: object, step: int, overlaps: int = 0) -> dict[str, Any]:
     fields = _fields(data)
     if fields.keys() != _KEYS:
-        _refuse(f"call {step} is {_short(data)}, not an object with 'name' and 'arguments'")
+        said = shortened(repr(data), _SHOWN)
+        _refuse(f"call {step} is {said}, not an object with 'name' and 'arguments'")
     name, arguments = fields["name"], fields["arguments"]
     if not isinstance(name, str) or not isinstance(arguments, dict):
         _refuse(f"call {step}: 'name' must be a text, and 'arguments' an object")
@@ -568,11 +541,6 @@ def _call(data: object, step: int, overlaps: int = 0) -> dict[str, Any]:
 
 def _fields(data: object) -> dict[str, Any]:
     return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
-
-
-def _short(data: object) -> str:
-    text = repr(data)
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
 def _refuse(why: str) -> NoReturn:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from operator import attrgetter
 from typing import Final, Literal, TypeAlias, get_args
 
+from pytest_sopbench._core.model.trace import Mismatch
 from pytest_sopbench._core.values.json import key_of
 
 from .calls import (
-    ArgumentDifference,
     ArgumentMode,
     Call,
     CallForms,
@@ -145,7 +145,10 @@ def matched(expected: Sequence[ExpectedCall], actual: Sequence[Call], modes: Mod
     for name, places in _by_tool(expected).items():
         mode, steps = modes(name), made.get(name, [])
         precise = [place for place in places if expected[place].arguments is not None]
-        found = _equal(precise, steps, expected, actual)
+        found = alike(
+            ((place, key_of(expected[place].arguments)) for place in precise),
+            ((step, key_of(actual[step].arguments)) for step in steps),
+        )
         if mode == "contains":
             found += _containing(*_left(precise, steps, found), expected, actual)
         rest, free = _left(places, steps, found)
@@ -158,14 +161,18 @@ def matched(expected: Sequence[ExpectedCall], actual: Sequence[Call], modes: Mod
 def by_name(expected: Sequence[ExpectedCall], actual: Sequence[Call], left: Pairs) -> Pairs:
     """Pair what neither alignment nor matching has paired, by the name alone, in order."""
     places, steps = _left(range(len(expected)), range(len(actual)), left)
-    free: dict[str, list[int]] = {}
-    for step in steps:
-        free.setdefault(actual[step].name, []).append(step)
-    return [
-        (place, free[expected[place].name].pop(0))
-        for place in places
-        if free.get(expected[place].name)
-    ]
+    return alike(
+        ((place, expected[place].name) for place in places),
+        ((step, actual[step].name) for step in steps),
+    )
+
+
+def alike(wanted: Iterable[tuple[int, Hashable]], given: Iterable[tuple[int, Hashable]]) -> Pairs:
+    """Pair what has the same key, in order; each is used once."""
+    waiting: dict[Hashable, list[int]] = {}
+    for step, key in reversed([*given]):
+        waiting.setdefault(key, []).append(step)
+    return [(place, waiting[key].pop()) for place, key in wanted if waiting.get(key)]
 
 
 def _by_tool(calls: Sequence[Call | ExpectedCall]) -> Mapping[str, list[int]]:
@@ -181,23 +188,6 @@ def _left(places: Sequence[int], steps: Sequence[int], pairs: Pairs) -> tuple[li
         [place for place in places if place not in used_places],
         [step for step in steps if step not in used_steps],
     )
-
-
-def _equal(
-    places: Sequence[int],
-    steps: Sequence[int],
-    expected: Sequence[ExpectedCall],
-    actual: Sequence[Call],
-) -> Pairs:
-    waiting: dict[object, list[int]] = {}
-    for step in reversed(steps):
-        waiting.setdefault(key_of(actual[step].arguments), []).append(step)
-    pairs: Pairs = []
-    for place in places:
-        equal = waiting.get(key_of(expected[place].arguments))
-        if equal:
-            pairs.append((place, equal.pop()))
-    return pairs
 
 
 def _containing(
@@ -227,7 +217,7 @@ class UnmadeCall:
 
     name: str
     made: int | None = None
-    differences: tuple[ArgumentDifference, ...] = ()
+    differences: tuple[Mismatch, ...] = ()
 
 
 def unmade_calls(
@@ -449,10 +439,14 @@ MatchMode: TypeAlias = Literal["exact", "in_order", "any_order", "subset", "supe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedPair:
-    """An expected call, by its place in the list, and the step of the run that made it."""
+    """An expected call, by its place in the list, and the step of the run that made it.
+
+    `differences` are those of the arguments, by path, if it was made with others.
+    """
 
     place: int
     step: int
+    differences: tuple[Mismatch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -493,7 +487,7 @@ class Departure:
     place: int | None
     expected: ExpectedCall | None
     done: Call | None
-    differences: tuple[ArgumentDifference, ...] = ()
+    differences: tuple[Mismatch, ...] = ()
     why: str
 
 
@@ -578,9 +572,7 @@ def _made_elsewhere(place: int | None, pairing: Pairing, layout: _Layout) -> str
     return ""
 
 
-def _differences(
-    expected: ExpectedCall, done: Call, mode: ArgumentMode
-) -> tuple[ArgumentDifference, ...]:
+def _differences(expected: ExpectedCall, done: Call, mode: ArgumentMode) -> tuple[Mismatch, ...]:
     if expected.name != done.name or expected.arguments is None:
         return ()
     return argument_differences(expected.arguments, done.arguments, mode)
@@ -627,15 +619,6 @@ ORDERED = frozenset({"exact", "in_order"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnlikePair:
-    """An expected call that was made with other arguments; `differences` by path."""
-
-    place: int
-    step: int
-    differences: tuple[ArgumentDifference, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TrajectoryMatch:
     """Whether a trajectory matches, and how the two lists lie side by side.
 
@@ -666,7 +649,7 @@ class TrajectoryMatch:
     arguments: ArgumentMode
     pairs: tuple[MatchedPair, ...]
     out_of_order: tuple[MatchedPair, ...]
-    unlike: tuple[UnlikePair, ...]
+    unlike: tuple[MatchedPair, ...]
     missing: tuple[int, ...]
     extra: tuple[int, ...]
     departure: Departure | None
@@ -759,21 +742,15 @@ def _pairing(
     moved: Pairs = []
     if match in ORDERED:
         pairs = aligned(wanted, made, modes)
-        places = _others(len(wanted), [place for place, _ in pairs])
-        steps = _others(len(made), [step for _, step in pairs])
+        places, steps = _left(range(len(wanted)), range(len(made)), pairs)
         found = matched([wanted[at] for at in places], [made[at] for at in steps], modes)
         moved = [(places[place], steps[step]) for place, step in found]
     else:
         pairs = matched(wanted, made, modes)
     unlike = by_name(wanted, made, [*pairs, *moved])
     together = [*pairs, *moved, *unlike]
-    return Pairing(
-        pairs=pairs,
-        moved=moved,
-        unlike=unlike,
-        missing=_others(len(wanted), [place for place, _ in together]),
-        extra=_others(len(made), [step for _, step in together]),
-    )
+    missing, extra = _left(range(len(wanted)), range(len(made)), together)
+    return Pairing(pairs=pairs, moved=moved, unlike=unlike, missing=missing, extra=extra)
 
 
 def _holds(match: MatchMode, pairing: Pairing) -> bool:
@@ -787,21 +764,16 @@ def _holds(match: MatchMode, pairing: Pairing) -> bool:
     return all_made and all_expected
 
 
-def _others(length: int, taken: Iterable[int]) -> list[int]:
-    used = set(taken)
-    return [at for at in range(length) if at not in used]
-
-
 def _unlike(
     pair: tuple[int, int],
     wanted: Sequence[ExpectedCall],
     made: Sequence[Call],
     modes: Modes,
     layout: _Layout,
-) -> UnlikePair:
+) -> MatchedPair:
     place, step = pair
     expected = wanted[place]
-    return UnlikePair(
+    return MatchedPair(
         place=layout.place(place),
         step=layout.step(step),
         differences=argument_differences(

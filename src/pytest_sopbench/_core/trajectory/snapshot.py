@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn, cast, get_args
-from urllib.parse import quote
 
 from pytest_sopbench._core.trajectory.calls import canonical
 from pytest_sopbench._core.values.json import STRICT, JsonValue
+from pytest_sopbench._core.values.text import safe_name
 
 from .calls import (
     ArgumentMode,
@@ -194,7 +193,7 @@ SUFFIX: Final = ".json"
 LONGEST: Final = 150
 """Characters of a file's name before its suffix; a longer one ends in a hash."""
 
-_SAFE: Final = "-._~+=,@"
+_SAFE: Final = "+=,@"
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _KEYS: Final = ({"task", "calls"}, {"task", "calls", "or"})
 
@@ -234,11 +233,9 @@ def snapshot_file(domain: str, task: str, *, folder: str = "") -> str:
 
     `folder` is one in the domain's. Both parts are percent-encoded, so that no id leads out of it.
     """
-    name = _encoded(task)
-    if len(name) > LONGEST:
-        digest = hashlib.sha256(task.encode("utf-8", "surrogatepass")).hexdigest()
-        name = f"{name[:LONGEST]}~{digest[:16]}"
-    return "/".join(part for part in (_encoded(domain), folder, f"{name}{SUFFIX}") if part)
+    name = safe_name(task, longest=LONGEST, safe=_SAFE)
+    place = safe_name(domain, longest=LONGEST, safe=_SAFE), folder, f"{name}{SUFFIX}"
+    return "/".join(part for part in place if part)
 
 
 def snapshot_text(snapshot: Snapshot) -> str:
@@ -335,11 +332,6 @@ def _lost(
         and stands_before(approved, place, later)
         and not (step < other and stands_before(made.calls, step, other))
     )
-
-
-def _encoded(text: str) -> str:
-    name = quote(text, safe=_SAFE, errors="surrogatepass")
-    return f"%2E{name[1:]}" if name.startswith(".") else name
 
 
 def _listed(label: str, trajectory: Trajectory, indent: str) -> list[str]:

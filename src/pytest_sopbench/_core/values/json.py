@@ -14,7 +14,7 @@ from enum import Enum
 from itertools import islice
 from math import isfinite
 from pathlib import PurePath
-from typing import Any, Final, NoReturn, TypeAlias, TypeVar, cast
+from typing import Any, Final, NoReturn, TypeAlias, TypeGuard, TypeVar, cast
 from uuid import UUID
 
 from pytest_sopbench._core.hiding import ready_to_cut
@@ -43,6 +43,23 @@ def key_of(value: JsonValue) -> Hashable:
 
 def same_json(one: JsonValue, other: JsonValue) -> bool:
     return key_of(one) == key_of(other)
+
+
+def is_list(value: JsonValue) -> TypeGuard[Sequence[JsonValue]]:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def kind_of(value: JsonValue) -> str:
+    """Return what a value is, with its article."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a text"
+    return "an object" if isinstance(value, Mapping) else "a list"
 
 
 # Take a value that JSON has no word for one step nearer to one that it has.

@@ -11,9 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Context, Decimal
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any, Final, cast
+from urllib.parse import quote
 
-from .json import JsonValue, same_json
+from pytest_sopbench._core.hiding import shortened
+
+from .json import JsonValue, is_list, same_json
 from .patterns import GRAMMARS, Dialect, Grammar
 
 # The spellings of one word: what is equal after normalisation.
@@ -47,11 +51,17 @@ def fold(text: str) -> str:
     return _fold_short(text) if len(text) <= _SHORT else _fold(text)
 
 
-def first_of(texts: Iterable[str], most: int) -> str:
-    """Return the first of some texts with commas between them, and how many there are beside."""
+def first_of(texts: Iterable[str], most: int, sign: str = ",") -> str:
+    """Return the first of some texts with a sign between them, and how many there are beside."""
     every = list(texts)
-    more = f" and {len(every) - most} more" if len(every) > most else ""
-    return f"{', '.join(every[:most])}{more}"
+    comma = "" if sign == "," else sign
+    more = f"{comma} and {len(every) - most} more" if len(every) > most else ""
+    return f"{f'{sign} '.join(every[:most])}{more}"
+
+
+def short(value: JsonValue, limit: int = 60) -> str:
+    """Write a value as JSON, on one line and cut."""
+    return shortened(json.dumps(value, ensure_ascii=False), limit)
 
 
 def is_empty(value: JsonValue) -> bool:
@@ -414,7 +424,7 @@ def without_float_noise(value: JsonValue, meant: Sequence[float]) -> JsonValue:
         return int(nearest) if nearest.is_integer() else nearest
     if isinstance(value, Mapping):
         return {name: without_float_noise(one, meant) for name, one in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if is_list(value):
         return [without_float_noise(one, meant) for one in value]
     return value
 
@@ -431,9 +441,7 @@ def has_fraction(value: JsonValue) -> bool:
         return not value.is_integer()
     if isinstance(value, Mapping):
         return any(map(has_fraction, value.values()))
-    return (
-        isinstance(value, Sequence) and not isinstance(value, str) and any(map(has_fraction, value))
-    )
+    return is_list(value) and any(map(has_fraction, value))
 
 
 def as_words(number: Decimal) -> str:
@@ -464,6 +472,34 @@ def read_moment(value: JsonValue) -> float | None:
 def as_seconds(duration: float) -> str:
     """Write a duration in seconds: `600 s`, `0.5 s`."""
     return f"{duration:.1f}".removesuffix(".0") + " s"
+
+
+# Names of files and folders that are made of names that somebody else chose.
+
+_RESERVED: Final = frozenset(
+    ("con", "prn", "aux", "nul", *(f"{one}{n}" for one in ("com", "lpt") for n in range(1, 10)))
+)
+"""Names that Windows keeps for devices, whatever follows behind a dot."""
+
+
+def safe_name(text: str, *, longest: int = 80, safe: str = "") -> str:
+    """Return a name for a file or a folder that is safe on every disk, and of this text alone.
+
+    Args:
+        text: what it is made of.
+        longest: its characters; a longer one ends in a hash.
+        safe: signs that stay as they are, beside letters, digits and `-_.~`.
+    """
+    name = quote(text, safe=safe, errors="surrogatepass") or "%"
+    if name.startswith("."):
+        name = f"%2E{name[1:]}"
+    if name.endswith("."):
+        name = f"{name[:-1]}%2E"
+    if name.partition(".")[0].lower() in _RESERVED:
+        name = f"%{ord(name[0]):02X}{name[1:]}"
+    if len(name) <= longest:
+        return name
+    return f"{name[:longest]}~{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 # The tags in which models think aloud.

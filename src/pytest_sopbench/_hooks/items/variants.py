@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_sopbench._core.hiding import harmless
-from pytest_sopbench._core.variants import Told, add, findings, joined
+from pytest_sopbench._core.variants import OpenTold, Told, add, findings, joined
 from pytest_sopbench._hooks.items import fixtures
 from pytest_sopbench._hooks.session.domains import TaskRef
 from pytest_sopbench._hooks.session.session import SESSION, SopSession
@@ -103,7 +103,7 @@ class VariantSummary:
 
     def __init__(self, sop: SopSession) -> None:
         self._sop = sop
-        self._told: Told = {}
+        self._told: OpenTold = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import pytest
 
 from pytest_sopbench._core.domain import rules_fingerprint
-from pytest_sopbench._core.gates.calibration import FIELDS, judged_fields_to_json
+from pytest_sopbench._core.gates.calibration import JudgeReport
 from pytest_sopbench._core.gates.conditions import gate_text
 from pytest_sopbench._core.hiding import harmless
 from pytest_sopbench._core.metrics.summary import Summary
@@ -334,14 +334,19 @@ def with_judge(sop: SopSession, options: SessionOptions) -> SessionOptions:
     judging = judged_in(sop.config)
     if judging is None or not judging.calibrations:
         return options
-    from pytest_sopbench._judge.keeping import consumption_to_json, read_log  # noqa: PLC0415 - only if a model judges
+    from pytest_sopbench._judge.keeping import read_log  # noqa: PLC0415 - only if a model judges
 
+    told = read_log(judging.log, sop.prices)
     return replace(
         options,
-        judge={
-            **consumption_to_json(read_log(judging.log, sop.prices)),
-            FIELDS: judged_fields_to_json(judging.judged),
-        },
+        judge=JudgeReport(
+            fields=judging.judged,
+            asked=told.asked,
+            failed=told.failed,
+            kept=told.kept,
+            repeated=told.repeated,
+            usage=told.usage,
+        ),
         doubtful=judging.doubtful,
     )
 

@@ -73,7 +73,7 @@ def judged(sop: SopSession, ref: TaskRef, task: Task, trace: Trace | None) -> Ju
         verdict = judge(active.rules, task, trace)
     redaction = redaction.of(active.domain.private_columns)
     # Before anything is cut: a part of a secret is no longer known for one.
-    seen, told = trace and redaction.trace(trace), redaction.verdict(verdict)
+    seen, told = trace and redaction.part(trace), redaction.part(verdict)
     trial, agent = ref.key.trial, ref.key.agent
     record = record_of(active.rules, task, seen, told, trial=trial, agent=agent)
     # What a task says by itself stands in neither of the two.
@@ -127,7 +127,7 @@ def may_store_trace(sop: SopSession, ref: TaskRef, trace: Trace) -> bool:
     if ref.domain.domain.private_columns:
         # In free text a private answer cannot be told from the rest.
         return False
-    return not redaction.masks_texts or redaction.trace(trace) == trace
+    return not redaction.masks_texts or redaction.part(trace) == trace
 
 
 def unreported_record(sop: SopSession, key: RunKey, trace: Trace | None) -> RunRecord:
@@ -136,7 +136,7 @@ def unreported_record(sop: SopSession, key: RunKey, trace: Trace | None) -> RunR
     task = active.domain.tasks[active.places[key.task]]
     verdict = judge(active.rules, task, trace)
     record = record_of(active.rules, task, trace, verdict, trial=key.trial, agent=key.agent)
-    return sop.options.redaction.of(active.domain.private_columns).record(record)
+    return sop.options.redaction.of(active.domain.private_columns).part(record)
 
 
 # Where the journals of a session lie, for the process that records results.

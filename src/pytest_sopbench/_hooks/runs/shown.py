@@ -162,7 +162,7 @@ class Calls:
         return "" if unmet is None else self._text(unmet_lines(words, unmet, self._shown()))
 
     def _shown(self) -> Sequence[ToolCall]:
-        return tuple(self._redaction.call(call) for call in self._trace.calls)
+        return self._redaction.part(self._trace.calls)
 
     def _text(self, lines: Iterable[str]) -> str:
         said = list(lines)
@@ -380,7 +380,7 @@ def explain_run(
 def expected_calls_of(sop: SopSession, domain: Domain, task: str) -> tuple[ExpectedCall, ...]:
     """Return the calls that are expected of a task, as they may be shown."""
     redaction = sop.options.redaction.of(domain.private_columns)
-    return redaction.expected_calls(domain.expected_calls.get(task, ()))
+    return redaction.part(domain.expected_calls.get(task, ()))
 
 
 def _told_in(sop: SopSession, record: RunRecord) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pytest_sopbench._core.documents.published import refuse_without_libraries
-from pytest_sopbench._core.domain import Domain, JudgingRules
+from pytest_sopbench._core.domain import Domain, JudgingRules, judging_rules
 from pytest_sopbench._core.gates.quarantine import NOTHING_FORGIVEN
 from pytest_sopbench._core.model.task import RunKey, Scoring, labels_of, parameter_of
 from pytest_sopbench._core.model.usage import Prices
@@ -362,15 +362,11 @@ class SopSession:
     def _rules(self, domain: Domain, comparers: Comparers, *, trusted: bool) -> JudgingRules:
         if domain.document is not None and self.options.scoring is Scoring.PUBLISHED:
             refuse_without_libraries(domain.name)
-        return JudgingRules(
-            fields=domain.fields,
+        return replace(
+            judging_rules(domain),
             scoring=self.options.scoring,
-            sop=domain.sop,
             contract=None if self.options.contract == "off" else domain.contract,
-            expected_calls=domain.expected_calls,
-            document=domain.document,
             comparers=comparers.identities,
-            world=domain.world,
             state=with_policy(domain, trusted=trusted),
         )
 

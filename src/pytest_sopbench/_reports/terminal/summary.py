@@ -535,8 +535,9 @@ def disagreement_lines(found: Sequence[TaskTrials]) -> Iterator[str]:
 def _task(one: TaskTrials, *, domain: bool, agent: bool) -> str:
     name = f"{one.domain}/{one.task}" if domain else one.task
     by = f" by {one.agent}" if agent else ""
-    lacking = {"unavailable": one.unavailable, "not run": one.not_run}
-    said = ", ".join(f"{number} {word}" for word, number in lacking.items() if number)
+    lacking = {Outcome.UNAVAILABLE: "unavailable", Outcome.NOT_RUN: "not run"}
+    known = one.outcomes
+    said = ", ".join(f"{known[kind]} {word}" for kind, word in lacking.items() if known.get(kind))
     return one_line(f"{name}{by} {one.correct} of {one.trials}{f' ({said})' if said else ''}")
 
 

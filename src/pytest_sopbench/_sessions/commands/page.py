@@ -13,7 +13,7 @@ from pytest_sopbench._core.comparing import leaderboard_of
 from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.contract import clause_text
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.gates.calibration import read_judge_report
+from pytest_sopbench._core.gates.calibration import with_doubts
 from pytest_sopbench._core.gates.conditions import GateSpec, bounded
 from pytest_sopbench._core.gates.decide import (
     Decision,
@@ -67,7 +67,7 @@ def session_page(
         records=records,
         leaderboard=leaderboard_of(found, records, may_fail=forgiven_in(saved).answers),
         summaries=summaries,
-        judge=read_judge_report(saved.header.options.judge, saved.header.options.doubtful),
+        judge=with_doubts(saved.header.options.judge, saved.header.options.doubtful),
         gates=(*decision.gates, *decision.entries, *(() if failures else decision.failures)),
         not_evaluated=decision.not_evaluated,
         remarks=(*_remarks_of(saved), *remarks),
@@ -183,7 +183,7 @@ class SavedSources:
         expected = domain.expected_calls.get(task.id, ())
         return TaskFacts(
             inputs=shown_inputs(domain, task, redaction),
-            expected_calls=redaction.expected_calls(expected),
+            expected_calls=redaction.part(expected),
             clauses={
                 one.clause: self._clause(domain, one.clause)
                 for one in record.rules
@@ -203,12 +203,12 @@ class SavedSources:
 
     def trace(self, record: RunRecord) -> Trace | None:
         found = kept_log(self._saved.path, record).trace
-        return found and self._redaction.trace(found)
+        return found and self._redaction.part(found)
 
     def baseline(self) -> Sequence[RunRecord]:
         if self._baseline is None:
             return ()
-        return [self._redaction.record(one) for one in planned_records(self._baseline)]
+        return [self._redaction.part(one) for one in planned_records(self._baseline)]
 
     def masked(self, text: str) -> str:
         return self._redaction.text(text)

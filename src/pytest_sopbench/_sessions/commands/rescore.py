@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_sopbench._core.documents.published import refuse_without_libraries
-from pytest_sopbench._core.domain import Domain, JudgingRules, rules_fingerprint
+from pytest_sopbench._core.domain import Domain, judging_rules, rules_fingerprint
 from pytest_sopbench._core.gates.calibration import (
-    FIELDS,
     Doubtful,
     JudgedField,
-    judged_fields_to_json,
+    JudgeReport,
 )
 from pytest_sopbench._core.gates.conditions import GateSpec
 from pytest_sopbench._core.judging import Asking
@@ -58,8 +57,8 @@ class RescoredSession:
         """Return it as it may be written: those who were asked again may have told a secret."""
         return replace(
             self,
-            records=tuple(redaction.record(one) for one in self.records),
-            changed=tuple((old, redaction.record(new)) for old, new in self.changed),
+            records=tuple(redaction.part(one) for one in self.records),
+            changed=tuple((old, redaction.part(new)) for old, new in self.changed),
         )
 
     def summaries(self, domains: Mapping[str, Domain]) -> Mapping[str, Summary]:
@@ -103,8 +102,8 @@ def rescore_session(
     if doubtful is not None:
         options = replace(options, doubtful=doubtful)
     if judged:
-        told = {**(options.judge or {}), FIELDS: judged_fields_to_json(judged)}
-        options = replace(options, judge=told)
+        told = options.judge or JudgeReport()
+        options = replace(options, judge=replace(told, fields=tuple(judged)))
     places = {
         name: {task: place for place, task in enumerate(domain.task_ids)}
         for name, domain in domains.items()
@@ -156,7 +155,10 @@ def _judges(
             refuse_without_libraries(domain.name)
     before = {
         name: replace(
-            _rules(domain, scoring_of(saved.header), off=off), comparers=comparers.get(name, {})
+            judging_rules(domain),
+            scoring=scoring_of(saved.header),
+            contract=None if off else domain.contract,
+            comparers=comparers.get(name, {}),
         )
         for name, domain in domains.items()
     }
@@ -169,19 +171,6 @@ def _judges(
         )
         for name in domains
     }
-
-
-def _rules(domain: Domain, scoring: Scoring, *, off: bool) -> JudgingRules:
-    return JudgingRules(
-        fields=domain.fields,
-        scoring=scoring,
-        sop=domain.sop,
-        contract=None if off else domain.contract,
-        expected_calls=domain.expected_calls,
-        document=domain.document,
-        world=domain.world,
-        state=domain.state,
-    )
 
 
 def _header(

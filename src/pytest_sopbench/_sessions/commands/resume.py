@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,15 +11,15 @@ from pytest_sopbench._core.comparing import unlike_comparers
 from pytest_sopbench._core.comparison import setup_changes
 from pytest_sopbench._core.domain import JudgingRules, rules_fingerprint
 from pytest_sopbench._core.gates.calibration import (
-    FIELDS,
-    JudgedField,
-    judged_fields_to_json,
-    read_judge_report,
+    JudgeReport,
+    together,
+    with_doubts,
 )
 from pytest_sopbench._core.model.task import RunKey
-from pytest_sopbench._core.model.usage import add_usage, listed, read_usage, usage_to_json
+from pytest_sopbench._core.model.usage import listed
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.text import first_of
 from pytest_sopbench._core.variants import joined
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.event_logs import trace_name, traces_folder
@@ -185,9 +183,7 @@ def domain_differences(
 
 def some_names(keys: Iterable[RunKey]) -> str:
     """Name a few tasks, and count the others."""
-    names: Sequence[str] = list(dict.fromkeys(f"{key.domain}/{key.task}" for key in keys))
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
+    return first_of(dict.fromkeys(f"{key.domain}/{key.task}" for key in keys), _NAMED)
 
 
 def _shown(arguments: Mapping[str, Any]) -> str:
@@ -236,19 +232,14 @@ def learned(whole: SessionOptions, parts: Sequence[SessionOptions]) -> SessionOp
     """
     return replace(
         whole,
-        prompts=_first(one.prompts for one in parts),
-        setups=_first(one.setups for one in parts),
+        prompts=next((one.prompts for one in parts if one.prompts), whole.prompts),
+        setups=next((one.setups for one in parts if one.setups), whole.setups),
         prices=listed(*(one.prices for one in parts)) or "",
         variants=joined(one.variants for one in parts),
         doubtful=_doubtful(parts),
         drafts={name: why for one in parts for name, why in one.drafts.items()},
         judge=_judge(parts),
     )
-
-
-def _first(told: Iterable[Mapping[str, JsonValue]]) -> Mapping[str, JsonValue]:
-    nothing: Mapping[str, JsonValue] = {}
-    return next(filter(None, told), nothing)
 
 
 def _doubtful(parts: Iterable[SessionOptions]) -> Mapping[str, Mapping[str, str]]:
@@ -259,33 +250,8 @@ def _doubtful(parts: Iterable[SessionOptions]) -> Mapping[str, Mapping[str, str]
     return doubtful
 
 
-def _judge(parts: Sequence[SessionOptions]) -> Mapping[str, JsonValue] | None:
-    judges = [one.judge for one in parts if one.judge is not None]
-    if not judges:
+def _judge(parts: Sequence[SessionOptions]) -> JudgeReport | None:
+    if all(one.judge is None for one in parts):
         return None
-    counts: Counter[str] = Counter()
-    for judge in judges:
-        counts.update(dict(_counts(judge)))
-    usages = (read_usage(one.get("usage")) for one in judges)
-    return {
-        **counts,
-        "usage": usage_to_json(reduce(add_usage, usages)),
-        FIELDS: judged_fields_to_json(_judged_fields(parts)),
-    }
-
-
-def _judged_fields(parts: Sequence[SessionOptions]) -> Iterable[JudgedField]:
-    found: dict[tuple[str, str], JudgedField] = {}
-    for part in parts:
-        report = read_judge_report(part.judge, part.doubtful)
-        for one in report.fields if report else ():
-            known = found.get((one.domain, one.field))
-            if known is None or (one.doubt and not known.doubt):
-                found[one.domain, one.field] = one
-    return found.values()
-
-
-def _counts(judge: Mapping[str, JsonValue]) -> Iterator[tuple[str, int]]:
-    for name, one in judge.items():
-        if isinstance(one, int):
-            yield name, one
+    told = (with_doubts(one.judge, one.doubtful) for one in parts)
+    return together(one for one in told if one is not None)
