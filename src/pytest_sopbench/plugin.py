@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Generator, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -185,14 +184,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def _activate(config: pytest.Config) -> None:
     from pytest_sopbench._hooks.activation import activate
 
-    _keep_what_is_loaded()
-    activate(config)
-
-
-@cache
-def _keep_what_is_loaded() -> None:
-    """Take it out of the search for garbage at the end, an eighth of a short session."""
+    # What is loaded stays: pytest looks for garbage at its end, an eighth of a short session.
     gc.freeze()
+    config.add_cleanup(gc.unfreeze)
+    activate(config)
 
 
 def _is_asked_for(config: pytest.Config) -> bool:

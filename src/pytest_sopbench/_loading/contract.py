@@ -547,7 +547,7 @@ def read_contract(
         LoadingError: a key or value that no rule has, a rule without a demand or with two, an
             id given twice, or the name of a tool or column that the domain does not have.
     """
-    shape = _rule_shape()
+    shape = _rule_shape(frozenset(READERS))
     seen: set[str] = set()
     rules: list[Rule] = []
     for number, raw in enumerate(_rule_list(data, path), start=1):
@@ -562,9 +562,9 @@ def read_contract(
 
 
 @cache
-def _rule_shape() -> type[_Rule]:
-    """Return what every rule has, with one key for each kind of demand."""
-    demands: dict[str, Any] = {str(kind): (one.shape | None, None) for kind, one in READERS.items()}
+def _rule_shape(kinds: frozenset[str]) -> type[_Rule]:
+    """Return what every rule has, with one key for each of these kinds of demands."""
+    demands: dict[str, Any] = {str(one): (READERS[one].shape | None, None) for one in kinds}
     return create_model("Rule", __base__=_Rule, **demands)
 
 
