@@ -40,10 +40,26 @@ MUTANTS = (
     Mutant(
         "audits/second-answer",
         "_leaks",
-        "            elif is_called_as_an_answer(column) and follows(texts, labels):",
-        "            elif False:",
+        "            elif is_called_as_an_answer(column) and follows(",
+        "            elif False and follows(",
         ("audit/test_judging.py",),
         "A tool serves a second answer, and the domain is called sound.",
+    ),
+    Mutant(
+        "audits/answer-beside-an-id",
+        "_tells_one_to_one",
+        '    codes = [_NUMBERS.sub("", cell) if',
+        "    codes = [cell if",
+        ("audit/test_judging.py",),
+        "A tool serves a code of the answer with an id, and the domain is called sound.",
+    ),
+    Mutant(
+        "audits/answer-in-a-text",
+        "_tools_with_answers",
+        "    told += _named(subject, {(column, name) for column, name, _ in told})",
+        "    pass",
+        ("audit/test_judging.py",),
+        "A tool serves a text that names the answer, and the domain is called sound.",
     ),
     Mutant(
         "audits/numbers-of-another-office",
