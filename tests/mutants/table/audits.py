@@ -62,6 +62,14 @@ MUTANTS = (
         "A tool serves a text that names the answer, and the domain is called sound.",
     ),
     Mutant(
+        "audits/policy-reads-the-answers",
+        "_folders",
+        "        without_answers(copy, domain.data_file.name)",
+        "        pass",
+        ("audit/test_labels.py", "audit/test_documents.py"),
+        "A policy that copies the labels agrees with all of them, and none is ever doubted.",
+    ),
+    Mutant(
         "audits/numbers-of-another-office",
         "SopText.__init__",
         "        self.text = with_points(text)",
