@@ -129,6 +129,23 @@ def test_labels_that_count_as_one_are_written_as_the_most_frequent() -> None:
     assert ["pay", "refuse"] == metadata["outputs"]["decision"]["values"]
 
 
+def test_spellings_of_one_answer_are_one_in_a_short_table_as_well() -> None:
+    """Of four values in five rows nobody knows that they are labels, so the output is text."""
+    answers = ("Pay", "Deny", "pay", "Pay", "Hold (temp)")
+    table = "Case,Amount,Decision\n" + "".join(
+        f"{number},{number}0.5,{answer}\n" for number, answer in enumerate(answers, 1)
+    )
+    result, metadata = made(
+        *("--id", "Case", "--output", "Decision", "--input", "Amount", "--sop", "sop.md"),
+        table=table,
+    )
+
+    assert {"type": "text"} == metadata["outputs"]["decision"]
+    assert ["Pay", "Deny", "Pay", "Pay", "Hold (temp)"] == [row["Decision"] for row in rows()]
+    assert "Decision: 'pay' is written as 'Pay' in 1 cell" in result.output
+    assert "equal-labels" not in result.output
+
+
 def test_it_ends_with_what_the_audit_finds() -> None:
     result, _ = made(*ROLES, "--input", "Amount 2", table=GIVEN_AWAY)
 

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Final
 
 from pytest_sopbench._audit.rules.leakage import (
@@ -39,7 +40,7 @@ _SHORT: Final = 3
 _CLOSE: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class OutputValues:
     """The type of an output field, and each value with how often it is expected."""
 
@@ -49,18 +50,21 @@ class OutputValues:
     @property
     def labels(self) -> tuple[str, ...]:
         """The values of an enum, the most frequent first; of spellings that count as one, one."""
-        if self.type is not FieldType.ENUM:
-            return ()
-        by_key: dict[str, str] = {}
-        for label, _ in self.counts.most_common():
-            by_key.setdefault(fold(label), label)
-        return tuple(by_key.values())
+        return tuple(self._spellings.values()) if self.type is FieldType.ENUM else ()
+
+    @cached_property
+    def _spellings(self) -> Mapping[str, str]:
+        """Of texts that count as one, the most frequent spelling."""
+        found: dict[str, str] = {}
+        for text, _ in self.counts.most_common():
+            found.setdefault(fold(text), text)
+        return found
 
     def written(self, text: str) -> str:
-        """Return a value as the data file has it: labels that count as one in one spelling."""
-        if self.type is not FieldType.ENUM:
+        """Return a value as the data file has it: texts that count as one in one spelling."""
+        if self.type not in (FieldType.ENUM, FieldType.TEXT):
             return text
-        return next(label for label in self.labels if fold(label) == fold(text))
+        return self._spellings[fold(text)]
 
     def declared(self, *, private: bool) -> dict[str, Any]:
         """Return the entry of `outputs` in metadata.json."""
@@ -94,7 +98,7 @@ def output_notes(name: str, values: OutputValues) -> Iterator[str]:
             f"{name}: free text, {len(counts)} values; few answers will equal it"
             ' ("compare": "present" asks only that there is one)'
         )
-    for label, count in counts.items() if values.type is FieldType.ENUM else ():
+    for label, count in counts.items():
         if values.written(label) != label:
             cells = counted(count, "cell")
             yield f"{name}: {label!r} is written as {values.written(label)!r} in {cells}"
