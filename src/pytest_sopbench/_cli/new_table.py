@@ -250,7 +250,7 @@ def plan_of(place: Place, path: Path, wishes: Wishes, *, asks: bool, yes: bool) 
     elif wishes.sop is None:
         raise LoadingError(path, "--sop FILE is missing: the document of the procedure")
     roles, notes = _roles(sheet, wishes)
-    sheet = replace(sheet, notes=(*sheet.notes, *notes))
+    sheet = replace(sheet, told=(*sheet.told, *notes))
     return make_plan(place, sheet, roles, _procedure(str(wishes.sop)))
 
 

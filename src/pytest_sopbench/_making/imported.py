@@ -8,7 +8,7 @@ import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -244,6 +244,17 @@ class Roles:
     private: tuple[Column, ...]
     tools: tuple[Column, ...] = ()
 
+    def in_sheet(self, sheet: Sheet) -> Roles:
+        """Return the same parts of the columns of another sheet, by their names."""
+        found = {one.name: one for one in sheet.columns}
+        return Roles(
+            id=found[self.id.name],
+            inputs=tuple(found[one.name] for one in self.inputs),
+            outputs=tuple(found[one.name] for one in self.outputs),
+            private=tuple(found[one.name] for one in self.private),
+            tools=tuple(found[one.name] for one in self.tools),
+        )
+
     @property
     def given(self) -> tuple[Column, ...]:
         """What the agent is given: the id is a part of it, since tools look up by it."""
@@ -405,11 +416,9 @@ def proposed_tools(
 
 
 def tool_spec(
-    tool: ProposedTool, key: Column, names: Mapping[str, str], texts: Collection[str]
+    tool: ProposedTool, key: Column, names: Mapping[str, str], kind: str
 ) -> dict[str, Any]:
-    """Return the spec that a model is shown; `texts` are columns that are no numbers."""
-    is_number = key.name not in texts and infer_type(key.texts) is ColumnType.NUMBER
-    kind = "number" if is_number else "string"
+    """Return the spec that a model is shown; `kind` is the JSON type of the key."""
     served = ", ".join(one.name for one in tool.columns)
     return {
         "name": tool.name,
@@ -597,6 +606,10 @@ def make_plan(place: Place, sheet: Sheet, roles: Roles, procedure: Procedure) ->
         told = [f"row {one}: {one.reason}" for one in left_out[:_PLAN_SHOWN]]
         hint = f"left out: {'; '.join(told)} ..."
         raise LoadingError(sheet.path, "no row is left to become a task", hint=hint)
+    if left_out:
+        sheet = sheet.with_forms_of(kept)
+        roles = roles.in_sheet(sheet)
+        outputs = _outputs(roles, kept)
     named = (*roles.given, *roles.outputs, *roles.private)
     left = [one for one in sheet.columns if one not in named]
     asked = {one.name for one in roles.tools}
@@ -720,7 +733,10 @@ def domain_files(plan: Plan, report: str) -> Mapping[str, str]:
         REPORT: report,
     }
     if plan.tools:
-        specs = [tool_spec(tool, plan.roles.id, plan.names, plan.texts) for tool in plan.tools]
+        key = plan.roles.id
+        is_number = key.name not in plan.texts and infer_type(plan.values(key)) is ColumnType.NUMBER
+        kind = "number" if is_number else "string"
+        specs = [tool_spec(tool, key, plan.names, kind) for tool in plan.tools]
         files["toolspecs.json"] = f"{json.dumps(specs, indent=2, ensure_ascii=False)}\n"
     else:
         files["toolspecs.json"] = "[]\n"
