@@ -139,3 +139,24 @@ def test_equal_inputs_that_expect_different_documents_are_told(look: Look, tmp_p
     rules = [one.rule for one in audit(tmp_path, run_code=False).findings]
 
     assert ["contradicting-rows"] == rules
+
+
+READS_ANSWERS = """
+import json
+from pathlib import Path
+
+LINES = Path(__file__).with_name("tasks.jsonl").read_text("utf-8").splitlines()
+ANSWERS = {row["inputs"]["n"]: row["expected"] for row in map(json.loads, LINES)}
+
+
+def decide(inputs, call):
+    return {"step": "1", **(ANSWERS[inputs["n"]] or {})}
+"""
+
+
+def test_a_policy_that_reads_the_expected_documents_finds_none(look: Look) -> None:
+    rows = [{"step": "2"}, {"step": "2"}]
+
+    found = look(expected=rows, policy=READS_ANSWERS)
+
+    assert 2 == sum(rule == "policy-disagrees" for rule, _ in found)

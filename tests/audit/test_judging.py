@@ -169,6 +169,106 @@ def test_a_tool_that_serves_a_second_answer_is_told(lab: Any, column: str, value
     assert column == lab.only("answer-from-tool").place.column
 
 
+CODED = {"INSPECT": "IN4", "INSURE": "IS2", "REFUSE": "RF9", "SHIP": "SH1"}
+
+
+@pytest.mark.parametrize(
+    ("value", "how"),
+    [
+        pytest.param(
+            lambda row: f"case {row['parcel_id'][1:]} went to {row['outcome'].lower()} on day 8",
+            "tells one to one the output 'outcome'",
+            id="as a word beside an id",
+        ),
+        pytest.param(
+            lambda row: f"case of {row['destination']}, {row['weight_kg']} kg: {row['outcome']}",
+            "names, in 128 of 128 rows, the label of the output 'outcome'",
+            id="as a word beside what a row is decided by",
+        ),
+        pytest.param(
+            lambda row: (
+                f"parcel {row['parcel_id']}"
+                if int(row["parcel_id"][1:]) % 10 == 0
+                else f"{row['outcome']} ({row['parcel_id']}, {row['destination']})"
+            ),
+            "names, in 116 of 128 rows, the label of the output 'outcome'",
+            id="as a word in nine rows of ten",
+        ),
+        pytest.param(
+            lambda row: f"{row['outcome']} {int(row['parcel_id'][1:])}",
+            "tells one to one the output 'outcome'",
+            id="with a counter",
+        ),
+        pytest.param(
+            lambda row: f"{CODED[row['outcome']]}-{row['parcel_id'][1:]}",
+            "tells one to one the output 'outcome'",
+            id="as a code with an id",
+        ),
+    ],
+)
+def test_a_tool_that_serves_the_answer_beside_something_unique_is_told(
+    lab: Any, value: Any, how: str
+) -> None:
+    serving(lab, "note", value)
+
+    found = lab.only("answer-from-tool")
+
+    assert ("note", f"what this tool serves {how}") == (found.place.column, found.what)
+
+
+def test_a_label_of_several_words_is_found_however_they_are_joined(lab: Any) -> None:
+    """`hold back` is told by `HOLD_BACK`, and `back` in it is no other label."""
+    words = {"INSPECT": "hold back", "INSURE": "back", "REFUSE": "no", "SHIP": "go on"}
+    relabelled = {label: word.upper().replace(" ", "_") for label, word in words.items()}
+    serving(lab, "note", lambda row: f"{row['parcel_id']}: {relabelled[row['outcome']]}!")
+    data = (lab.folder / "data.csv").read_text("utf-8")
+    for label, word in words.items():
+        data = data.replace(f",{label},", f",{word},")
+    lab.write(data_csv=data).metadata(outputs={"outcome": {"values": list(words.values())}})
+
+    assert "note" == lab.only("answer-from-tool").place.column
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(
+            lambda row: f"ask whether to ship or to refuse {row['parcel_id']}", id="every label"
+        ),
+        pytest.param(lambda row: f"ship {row['parcel_id']}?", id="one label in every row"),
+        pytest.param(
+            lambda row: f"township {row['parcel_id']}, the {row['destination']} reshipped it",
+            id="parts of words",
+        ),
+        pytest.param(
+            lambda row: (
+                f"{row['outcome'] if row['weight_kg'] < 20 else 'parcel'} {row['parcel_id']}"
+            ),
+            id="in half of the rows",
+        ),
+    ],
+)
+def test_a_text_that_names_labels_and_does_not_tell_which_is_fine(lab: Any, value: Any) -> None:
+    serving(lab, "note", value)
+
+    assert [] == lab.findings("answer-from-tool")
+
+
+def test_an_input_whose_words_are_the_labels_is_a_warning(lab: Any) -> None:
+    """A letter may name what it asks for: the agent has to read it, and little else."""
+
+    def change(rows: list[dict[str, Any]]) -> None:
+        for row in rows:
+            row["letter"] = f"I ask you to {row['outcome']} it to the {row['destination']}"
+            row["letter"] += f", {row['weight_kg']} kg"
+
+    lab.rows(change)
+    lab.metadata(input_columns=["parcel_id", "destination", "declared_value", "letter"])
+
+    assert [] == lab.findings("answer-in-input")
+    assert "letter" == lab.only("one-column-tells").place.column
+
+
 @pytest.mark.parametrize("column", ["prior_decision", "approval_limit", "final_outcome"])
 def test_what_is_called_like_an_answer_and_says_something_else_is_fine(
     lab: Any, column: str

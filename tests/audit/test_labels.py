@@ -23,6 +23,49 @@ def test_every_row_where_the_policy_disagrees_is_named(run_lab: Any) -> None:
     assert "L004: the SOP gives '" in found[0].what
 
 
+TOOLS_THAT_READ = """
+import csv
+from pathlib import Path
+
+
+class ParcelManager:
+    def process_tool_call(self, name, arguments):
+        with Path(__file__).with_name("data.csv").open(encoding="utf-8") as file:
+            rows = {row["parcel_id"]: row for row in csv.DictReader(file)}
+        row = rows[arguments["parcel_id"]]
+        if not row["outcome"]:
+            raise ValueError("not decided yet")
+        column = {"weigh": "weight_kg", "screen": "risk"}[name]
+        return {column: int(row[column])}
+"""
+READS_ANSWERS = """
+import csv
+from pathlib import Path
+
+with Path(__file__).with_name("data.csv").open(encoding="utf-8") as file:
+    ANSWERS = {row["parcel_id"]: row["Final outcome"] for row in csv.DictReader(file)}
+
+
+def decide(inputs, call):
+    return {"outcome": ANSWERS[inputs["parcel_id"]]}
+"""
+
+
+def test_a_policy_that_reads_the_expected_answers_agrees_with_no_row(run_lab: Any) -> None:
+    data = (run_lab.folder / "data.csv").read_text("utf-8")
+    run_lab.metadata(columns={"outcome": "Final outcome"}).write(
+        data_csv=data.replace(",outcome,", ",Final outcome,", 1), policy_py=READS_ANSWERS
+    )
+
+    assert 128 == len(run_lab.findings("policy-disagrees"))
+
+
+def test_tools_of_own_code_may_read_what_they_serve_while_the_policy_runs(run_lab: Any) -> None:
+    run_lab.metadata(tools=None).write(tools_py=TOOLS_THAT_READ)
+
+    assert [] == run_lab.findings("policy-disagrees")
+
+
 def test_an_acceptable_answer_is_no_disagreement(run_lab: Any) -> None:
     def change(rows: list[dict[str, Any]]) -> None:
         for row in rows:

@@ -473,7 +473,50 @@ def test_a_domain_without_policy_and_calls_has_no_score(parcels: Path) -> None:
 
     assert found.score is not None
     assert found.score.percent == 0
-    assert any(one.startswith("no mutants") for one in found.facts)
+    why = "without policy and expected calls no right trajectory is known"
+    assert f"no mutants: {why}" in found.facts
+
+
+READS_ANSWERS = """
+import csv
+from pathlib import Path
+
+with Path(__file__).with_name("data.csv").open(encoding="utf-8") as file:
+    RATES = {row["parcel_id"]: row["rate"] for row in csv.DictReader(file)}
+
+
+def decide(inputs, call):
+    return {"rate": RATES[inputs["parcel_id"]]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [
+        pytest.param(
+            READS_ANSWERS,
+            (
+                "no mutants: no right trajectory is known",
+                "  4 of 4 tasks left out: the right run gives another answer on 4",
+            ),
+            id="it reads the answers",
+        ),
+        pytest.param(
+            'def decide(inputs, call):\n    return {"rate": str("light")}\n',
+            ("no mutants: nothing can be changed, neither in the policy nor in right calls",),
+            id="it always answers the same",
+        ),
+    ],
+)
+def test_without_mutants_of_a_policy_the_reason_is_no_lack_of_a_policy(
+    tmp_path: Path, policy: str, told: tuple[str, ...]
+) -> None:
+    weights = (3, 20, 4, 30) if "csv" in policy else (3, 4)
+    folder = write_parcels(tmp_path / "parcels", weights=weights, policy=policy)
+
+    found = audit(folder, mutants=True)
+
+    assert told == found.facts[-len(told) :]
 
 
 def test_the_strong_sample_fails_each_mutant_that_the_domain_fails(orders: Subject) -> None:

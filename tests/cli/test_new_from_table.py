@@ -131,6 +131,23 @@ def test_labels_that_count_as_one_are_written_as_the_most_frequent() -> None:
     assert ["pay", "refuse"] == metadata["outputs"]["decision"]["values"]
 
 
+def test_spellings_of_one_answer_are_one_in_a_short_table_as_well() -> None:
+    """Of four values in five rows nobody knows that they are labels, so the output is text."""
+    answers = ("Pay", "Deny", "pay", "Pay", "Hold (temp)")
+    table = "Case,Amount,Decision\n" + "".join(
+        f"{number},{number}0.5,{answer}\n" for number, answer in enumerate(answers, 1)
+    )
+    result, metadata = made(
+        *("--id", "Case", "--output", "Decision", "--input", "Amount", "--sop", "sop.md"),
+        table=table,
+    )
+
+    assert {"type": "text"} == metadata["outputs"]["decision"]
+    assert ["Pay", "Deny", "Pay", "Pay", "Hold (temp)"] == [row["Decision"] for row in rows()]
+    assert "Decision: 'pay' is written as 'Pay' in 1 cell" in result.output
+    assert "equal-labels" not in result.output
+
+
 def test_it_ends_with_what_the_audit_finds() -> None:
     result, _ = made(*ROLES, "--input", "Amount 2", table=GIVEN_AWAY)
 
@@ -214,6 +231,67 @@ def test_rows_without_an_answer_are_left_out_by_name() -> None:
     assert "left out row 3 (002): Decision is empty" in result.stdout
     assert "row 4: Case No is empty" in result.stdout
     assert "to keep a row, write its answer into the table;" in result.stdout
+
+
+OF_MAILS = ("--id", "Case", "--output", "Decision", "--input", "Amount", "--sop", "sop.md")
+
+
+@pytest.mark.parametrize(
+    ("amounts", "written"),
+    [
+        pytest.param(
+            ("1.200,50", "12,00", "5,10", "7,25"),
+            ["1200.50", "12.00", "5.10", "7.25"],
+            id="decimal commas",
+        ),
+        pytest.param(
+            ("10.50", "20.25", "30.75", "40.00"),
+            ["10.50", "20.25", "30.75", "40.00"],
+            id="decimal points",
+        ),
+    ],
+)
+def test_a_row_that_is_left_out_decides_nothing_about_the_others(
+    amounts: tuple[str, ...], written: list[str]
+) -> None:
+    cells = zip(
+        range(1, 6), (*amounts, "see mail"), ["Pay", "Pay", "Deny", "Deny", ""], strict=True
+    )
+    table = "Case;Amount;Decision\n" + "".join(";".join(map(str, row)) + "\n" for row in cells)
+
+    result, _ = made(*OF_MAILS, "--yes", table=table)
+
+    domain = load_domain(Path("domains/refunds"))
+    assert "left out row 6 (5): Decision is empty" in result.output
+    assert "Amount                   input    number" in result.output
+    assert "cells of another kind" not in result.output
+    assert written == [row["Amount"] for row in rows()]
+    assert [float(one) for one in written] == [one.inputs["amount"] for one in domain.tasks]
+
+
+def test_a_remark_on_cells_of_a_row_that_is_left_out_is_not_made() -> None:
+    table = "Case,Day,Fee,Decision\n1,03.04.2025,5,Pay\n2,soon,5,\n3,05.04.2025,5,Deny\n"
+
+    result, _ = made(
+        *("--id", "Case", "--output", "Decision", "--input", "Day", "--sop", "sop.md"), table=table
+    )
+
+    assert ["2025-04-03", "2025-04-05"] == [row["Day"] for row in rows()]
+    assert "Day: dates with the day first are written as 2026-12-31" in result.output
+    assert "cells of another kind" not in result.output
+
+
+def test_the_type_of_an_id_is_that_of_the_rows_that_are_kept() -> None:
+    table = "Case,Reason,Fee,Decision\n1,late,5,Pay\nx,late,5,\n3,new,7,Deny\n"
+
+    made(
+        *("--id", "Case", "--output", "Decision", "--input", "Reason", "--sop", "sop.md"),
+        table=table,
+    )
+
+    (spec,) = json.loads(Path("domains/refunds/toolspecs.json").read_text("utf-8"))
+    assert {"case": {"type": "number"}} == spec["parameters"]["properties"]
+    assert [1, 3] == [one.inputs["case"] for one in load_domain(Path("domains/refunds")).tasks]
 
 
 def test_a_row_that_no_answer_would_keep_has_no_such_advice() -> None:

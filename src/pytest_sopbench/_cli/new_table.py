@@ -251,7 +251,7 @@ def plan_of(place: Place, path: Path, wishes: Wishes, *, asks: bool, yes: bool) 
     elif wishes.sop is None:
         raise LoadingError(path, "--sop FILE is missing: the document of the procedure")
     roles, notes = _roles(sheet, wishes)
-    sheet = replace(sheet, notes=(*sheet.notes, *notes))
+    sheet = replace(sheet, told=(*sheet.told, *notes))
     plan = make_plan(place, sheet, roles, _procedure(str(wishes.sop)))
     if yes and not asks and not wishes.outputs:
         _refuse_doubt(plan)

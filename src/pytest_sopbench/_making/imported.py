@@ -8,9 +8,10 @@ import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Final
 
 from pytest_sopbench._audit.rules.leakage import (
@@ -48,7 +49,7 @@ _SHORT: Final = 3
 _CLOSE: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class OutputValues:
     """The type of an output field, and each value with how often it is expected."""
 
@@ -58,18 +59,21 @@ class OutputValues:
     @property
     def labels(self) -> tuple[str, ...]:
         """The values of an enum, the most frequent first; of spellings that count as one, one."""
-        if self.type is not FieldType.ENUM:
-            return ()
-        by_key: dict[str, str] = {}
-        for label, _ in self.counts.most_common():
-            by_key.setdefault(fold(label), label)
-        return tuple(by_key.values())
+        return tuple(self._spellings.values()) if self.type is FieldType.ENUM else ()
+
+    @cached_property
+    def _spellings(self) -> Mapping[str, str]:
+        """Of texts that count as one, the most frequent spelling."""
+        found: dict[str, str] = {}
+        for text, _ in self.counts.most_common():
+            found.setdefault(fold(text), text)
+        return found
 
     def written(self, text: str) -> str:
-        """Return a value as the data file has it: labels that count as one in one spelling."""
-        if self.type is not FieldType.ENUM:
+        """Return a value as the data file has it: texts that count as one in one spelling."""
+        if self.type not in (FieldType.ENUM, FieldType.TEXT):
             return text
-        return next(label for label in self.labels if fold(label) == fold(text))
+        return self._spellings[fold(text)]
 
     def declared(self, *, private: bool) -> dict[str, Any]:
         """Return the entry of `outputs` in metadata.json."""
@@ -103,7 +107,7 @@ def output_notes(name: str, values: OutputValues) -> Iterator[str]:
             f"{name}: free text, {len(counts)} values; few answers will equal it"
             ' ("compare": "present" asks only that there is one)'
         )
-    for label, count in counts.items() if values.type is FieldType.ENUM else ():
+    for label, count in counts.items():
         if values.written(label) != label:
             cells = counted(count, "cell")
             yield f"{name}: {label!r} is written as {values.written(label)!r} in {cells}"
@@ -250,6 +254,17 @@ class Roles:
     outputs: tuple[Column, ...]
     private: tuple[Column, ...]
     tools: tuple[Column, ...] = ()
+
+    def in_sheet(self, sheet: Sheet) -> Roles:
+        """Return the same parts of the columns of another sheet, by their names."""
+        found = {one.name: one for one in sheet.columns}
+        return Roles(
+            id=found[self.id.name],
+            inputs=tuple(found[one.name] for one in self.inputs),
+            outputs=tuple(found[one.name] for one in self.outputs),
+            private=tuple(found[one.name] for one in self.private),
+            tools=tuple(found[one.name] for one in self.tools),
+        )
 
     @property
     def given(self) -> tuple[Column, ...]:
@@ -425,11 +440,9 @@ def proposed_tools(
 
 
 def tool_spec(
-    tool: ProposedTool, key: Column, names: Mapping[str, str], texts: Collection[str]
+    tool: ProposedTool, key: Column, names: Mapping[str, str], kind: str
 ) -> dict[str, Any]:
-    """Return the spec that a model is shown; `texts` are columns that are no numbers."""
-    is_number = key.name not in texts and infer_type(key.texts) is ColumnType.NUMBER
-    kind = "number" if is_number else "string"
+    """Return the spec that a model is shown; `kind` is the JSON type of the key."""
     served = ", ".join(one.name for one in tool.columns)
     return {
         "name": tool.name,
@@ -619,6 +632,10 @@ def make_plan(place: Place, sheet: Sheet, roles: Roles, procedure: Procedure) ->
         told = [f"row {one}: {one.reason}" for one in left_out[:_PLAN_SHOWN]]
         hint = f"left out: {'; '.join(told)} ..."
         raise LoadingError(sheet.path, "no row is left to become a task", hint=hint)
+    if left_out:
+        sheet = sheet.with_forms_of(kept)
+        roles = roles.in_sheet(sheet)
+        outputs = _outputs(roles, kept)
     named = (*roles.given, *roles.outputs, *roles.private)
     left = [one for one in sheet.columns if one not in named]
     asked = {one.name for one in roles.tools}
@@ -766,7 +783,10 @@ def domain_files(plan: Plan, report: str) -> Mapping[str, str]:
         REPORT: report,
     }
     if plan.tools:
-        specs = [tool_spec(tool, plan.roles.id, plan.names, plan.texts) for tool in plan.tools]
+        key = plan.roles.id
+        is_number = key.name not in plan.texts and infer_type(plan.values(key)) is ColumnType.NUMBER
+        kind = "number" if is_number else "string"
+        specs = [tool_spec(tool, key, plan.names, kind) for tool in plan.tools]
         files["toolspecs.json"] = f"{json.dumps(specs, indent=2, ensure_ascii=False)}\n"
     else:
         files["toolspecs.json"] = "[]\n"

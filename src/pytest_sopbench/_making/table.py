@@ -307,7 +307,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
-    """The rows under the header. `numbers` are those that its own program shows."""
+    """The rows under the header. `numbers` are those that its own program shows.
+
+    `raw` are all columns with their cells as they were read, `usual` and `asked` the decimal signs
+    of `with_forms`. What is odd is told of the table in `told`, and of cells in `told_of_cells`.
+    """
 
     path: Path
     title: str
@@ -315,7 +319,37 @@ class Sheet:
     columns: Sequence[Column]
     numbers: Sequence[int]
     typed: bool
-    notes: tuple[str, ...]
+    raw: Sequence[Column]
+    usual: str
+    asked: str
+    told: tuple[str, ...]
+    told_of_cells: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (*self.told, *self.told_of_cells)
+
+    def with_forms_of(self, places: Sequence[int]) -> Sheet:
+        """Bring the cells of these rows into one form, and tell of them, as if no others were."""
+        numbers = [self.numbers[place] for place in places]
+        part = [replace(one, cells=[one.cells[place] for place in places]) for one in self.raw]
+        formed = with_forms(part, numbers, usual=self.usual, asked=self.asked)
+        known = {one.name: one.cells for one in self.raw}
+        used = {one.name for one in self.columns}
+        return replace(
+            self,
+            columns=[
+                replace(one, cells=_put(known[one.name], places, one.cells))
+                for one in formed
+                if one.name in used
+            ],
+            told_of_cells=tuple(column_notes(formed, numbers)),
+        )
+
+
+def _put(cells: Sequence[Cell], places: Sequence[int], others: Sequence[Cell]) -> Sequence[Cell]:
+    changed = dict(zip(places, others, strict=True))
+    return [changed.get(place, cell) for place, cell in enumerate(cells)]
 
 
 def rows_text(numbers: Sequence[int]) -> str:
@@ -357,6 +391,12 @@ def name_notes(columns: Sequence[Column], parts: Sequence[tuple[str, ...]]) -> I
             yield f"{other!r} and {name!r} differ only in case or blanks; both are columns"
 
 
+def _empty_notes(columns: Sequence[Column]) -> Iterator[str]:
+    empty = [one.name for one in columns if one.is_empty]
+    if empty:
+        yield f"{first_of(empty, _SHOWN)}: empty in every row, and left out"
+
+
 def column_notes(columns: Sequence[Column], numbers: Sequence[int]) -> Iterator[str]:
     """Yield what became of cells; what became of several columns alike is one note.
 
@@ -380,8 +420,6 @@ def _places(odds: Sequence[Odd]) -> str:
 
 def _oddities(column: Column, numbers: Sequence[int]) -> Iterator[Odd]:
     name = column.name
-    if column.is_empty:
-        yield Odd(column=name, text="empty in every row, and left out")
     tidied = sum(1 for cell in column.cells if cell.tidied)
     if tidied:
         text = "blanks at the ends, or odd ones inside, were tidied in {}"
@@ -798,13 +836,17 @@ def table_of(grid: Grid, wanted: tuple[int, int] | None = None, decimal: str = "
         columns=[one for one in columns if not one.is_empty],
         numbers=numbers,
         typed=grid.typed,
-        notes=(
+        raw=raw,
+        usual=grid.decimal,
+        asked=decimal,
+        told=(
             *grid.notes,
             *header.notes,
             *_row_notes(grid, header, body),
             *name_notes(columns, header.names),
-            *column_notes(columns, numbers),
+            *_empty_notes(columns),
         ),
+        told_of_cells=tuple(column_notes(columns, numbers)),
     )
 
 

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
@@ -62,6 +62,7 @@ def _work(job: Mapping[str, Any], book: Book) -> None:
         if domain.tools_file is not None:
             book.doing(step="import", tool="tools.py")
             factory = load_manager_factory(domain)
+        domain = _without_answers(domain, job)
         if job["work"] == "coverage":
             cover(domain, factory, book)
         else:
@@ -76,7 +77,16 @@ def _work(job: Mapping[str, Any], book: Book) -> None:
         book.say(opened=sorted(opened))
     # Not with a tool that ends the process.
     if domain.policy_file is not None and not job["skip"]:
-        _run_policy(domain, factory, book)
+        _run_policy(_without_answers(domain, job), factory, book)
+
+
+def _without_answers(domain: Domain, job: Mapping[str, Any]) -> Domain:
+    """The same tasks and tools, with the policy in a folder in which no row has its answer."""
+    if domain.policy_file is None:
+        return domain
+    folder = Path(job["unanswered"])
+    os.chdir(folder)
+    return replace(domain, folder=folder, policy_file=folder / domain.policy_file.name)
 
 
 def _opened(domain: Domain) -> set[str]:

@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import dataclass
 from hashlib import sha256
@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias, cast
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task, ToolSpec
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
+from pytest_sopbench._loading.metadata import DocumentMetadata, read_metadata
 from pytest_sopbench._running.tools.domain_code import ManagerFactory, process
 
 # Copies of a domain's folder, in which its code may write what it likes.
@@ -58,13 +59,15 @@ def _other_rows(text: str, id_column: str) -> str | None:
     if id_column not in header:
         return None
     place = header.index(id_column)
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(header)
-    for position, row in enumerate(rows):
-        other = [*rows[shifted(position, len(rows))]]
+    others = [[*rows[shifted(position, len(rows))]] for position in range(len(rows))]
+    for row, other in zip(rows, others, strict=True):
         other[place] = row[place]
-        writer.writerow(other)
+    return _as_csv([header, *others])
+
+
+def _as_csv(rows: Iterable[Sequence[str]]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(rows)
     return stream.getvalue()
 
 
@@ -77,6 +80,29 @@ def _other_lines(text: str, id_column: str) -> str | None:
         for position, row in enumerate(rows)
     )
     return "".join(f"{json.dumps(one)}\n" for one in others)
+
+
+def without_answers(folder: Path, data_file: str) -> None:
+    """Empty in a copy what its rows expect, so that a policy has to decide."""
+    path, metadata = folder / data_file, read_metadata(folder).metadata
+    names = [*metadata.output_columns, metadata.acceptable_column, metadata.expected_state_column]
+    expected = {metadata.columns.get(name, name) for name in names if name is not None}
+    if isinstance(metadata, DocumentMetadata):
+        expected = {"expected"}
+    text = path.read_text(encoding="utf-8-sig")
+    if path.suffix == ".jsonl":
+        lines = [json.loads(line) for line in text.splitlines() if line.strip()]
+        emptied = [{**row, **dict.fromkeys(expected & row.keys())} for row in lines]
+        written = "".join(f"{json.dumps(row)}\n" for row in emptied)
+    else:
+        header, *rows = (record for record in csv.reader(io.StringIO(text)) if record)
+        hidden = [name in expected for name in header]
+        emptied_rows = (
+            ["" if is_hidden else cell for is_hidden, cell in zip(hidden, row, strict=True)]
+            for row in rows
+        )
+        written = _as_csv([header, *emptied_rows])
+    path.write_text(written, encoding="utf-8", newline="")
 
 
 ROWS: Final = 400

@@ -29,7 +29,7 @@ from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._running.descendants import end_with_descendants, has_ended, marked
 
-from .probing import copied, with_other_contents
+from .probing import copied, with_other_contents, without_answers
 
 # What the code of a domain did when it was run, row by row.
 
@@ -280,8 +280,22 @@ def _in_a_room(
 
 
 def _alone(domain: Domain, work: str, room: Path) -> dict[str, Any]:
-    own = str(copied(domain.folder, room / "own"))
-    return {"folder": own, "name": domain.name, "lines": str(room / "lines"), "work": work}
+    return {**_folders(domain, room), "work": work}
+
+
+def _folders(domain: Domain, room: Path) -> dict[str, Any]:
+    """Copy the folder, and once more without the answers if there is a policy to be run."""
+    job = {
+        "folder": str(copied(domain.folder, room / "own")),
+        "unanswered": "",
+        "name": domain.name,
+        "lines": str(room / "lines"),
+    }
+    if domain.policy_file is not None:
+        copy = copied(domain.folder, room / "unanswered")
+        without_answers(copy, domain.data_file.name)
+        job["unanswered"] = str(copy)
+    return job
 
 
 def _mutants_tried(job: Mapping[str, Any], room: Path, limits: Limits) -> Told:
@@ -312,12 +326,7 @@ def _job(domain: Domain, id_column: str | None, room: Path) -> dict[str, Any]:
         copy = copied(domain.folder, room / "others")
         changed = with_other_contents(copy, domain.data_file.name, id_column)
         others = str(copy) if changed else ""
-    return {
-        "folder": str(copied(domain.folder, room / "own")),
-        "others": others,
-        "name": domain.name,
-        "lines": str(room / "lines"),
-    }
+    return {**_folders(domain, room), "others": others}
 
 
 def _tried(job: Mapping[str, Any], room: Path, limits: Limits) -> Told:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -22,7 +22,7 @@ from pytest_sopbench._audit.policy_source import (
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.text import equal_as_written
+from pytest_sopbench._core.values.text import equal_as_written, fold
 from pytest_sopbench._loading.tools import parameter_names
 
 _BETWEEN: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
@@ -84,6 +84,7 @@ _TWO_NAMES: Final = re.compile(
 )
 _SAID: Final = frozenset({"yes", "no", "true", "false", "ja", "nein", "oui", "non", "x", "y", "n"})
 
+_NUMBERS: Final = re.compile("[0-9]+")
 _HALF: Final = 0.5
 _DIFFERENT: Final = 2
 _LONGEST: Final = 200
@@ -218,10 +219,12 @@ def _inputs_with_answers(subject: Subject) -> Iterator[Fault]:
 
 @error(
     "answer-from-tool",
-    "What a tool serves is equal to an output, tells it one to one, or repeats it.",
+    "What a tool serves is equal to an output, tells it one to one, repeats or names it.",
 )
 def _tools_with_answers(subject: Subject) -> Iterator[Fault]:
-    for column, name, how in _leaks(subject, subject.served):
+    told = list(_leaks(subject, subject.served))
+    told += _named(subject, {(column, name) for column, name, _ in told})
+    for column, name, how in told:
         tool = _tool_of(subject, column)
         yield Fault(
             place=Place(file=subject.metadata_file, column=column, tool=tool),
@@ -278,11 +281,41 @@ def _leaks(subject: Subject, columns: Columns) -> Iterator[tuple[str, str, str]]
             if all(cell is not None for cell in cells) and _is_equal(subject, name, cells, labels):
                 yield column, name, "is equal to the output"
                 continue
-            texts = [frozen(cell) for cell in cells]
-            if is_one_to_one(texts, labels):
+            if _tells_one_to_one(cells, labels):
                 yield column, name, "tells one to one the output"
-            elif is_called_as_an_answer(column) and follows(texts, labels):
+            elif is_called_as_an_answer(column) and follows([*map(frozen, cells)], labels):
                 yield column, name, "is called as an answer, and follows the output"
+
+
+def _tells_one_to_one(cells: Sequence[JsonValue], labels: Sequence[str]) -> bool:
+    """Whether cells do, as they are or without digits: `RF9-101` and `RF9-102` say the same."""
+    codes = [_NUMBERS.sub("", cell) if isinstance(cell, str) else frozen(cell) for cell in cells]
+    return is_one_to_one([*map(frozen, cells)], labels) or is_one_to_one(codes, labels)
+
+
+def _named(subject: Subject, told: Collection[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """What tools serve that names the label, but for columns that tell it in another way."""
+    rows = len(subject.tasks)
+    for name, labels in subject.labels.items() if rows >= _FEWEST_ROWS else ():
+        usual = max(Counter(labels).values(), default=0)
+        for column, cells in subject.served.items():
+            right = 0 if (column, name) in told else _right_by_name(cells, labels)
+            if right >= _MOSTLY * rows and right > usual:
+                yield column, name, f"names, in {right} of {rows} rows, the label of the output"
+
+
+def _right_by_name(cells: Sequence[JsonValue], labels: Sequence[str]) -> int:
+    """Rows whose cell is a text with their label as a word, and with no other label."""
+    known = {fold(label): label for label in labels if label}
+    if not known or len(known) * _REPEATED > len(labels):
+        return 0
+    # The longest first: who reads `not valid` has not read `valid`.
+    words = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+    word = re.compile(rf"(?<!\w)(?:{words})(?!\w)")
+    named = [set[str](word.findall(fold(cell)) if isinstance(cell, str) else ()) for cell in cells]
+    return sum(
+        [label] == [known[one] for one in found] for found, label in zip(named, labels, strict=True)
+    )
 
 
 def _is_equal(
@@ -319,11 +352,12 @@ def _one_column_tells(subject: Subject) -> Iterator[Fault]:
 
 
 def _right(cells: Sequence[JsonValue], labels: Sequence[str]) -> int:
-    if is_one_to_one([frozen(cell) for cell in cells], labels):
+    if _tells_one_to_one(cells, labels):
         return 0
     # If texts are cut in two by their letters, nobody asks a question.
-    texts = any(isinstance(cell, str) for cell in cells)
-    return right_by_category(cells, labels) if texts else right_by_one_question(cells, labels)
+    if any(isinstance(cell, str) for cell in cells):
+        return max(right_by_category(cells, labels), _right_by_name(cells, labels))
+    return right_by_one_question(cells, labels)
 
 
 @note("personal-data", "Agents are given names, mail addresses or phone numbers of persons.")

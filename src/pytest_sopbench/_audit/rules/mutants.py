@@ -203,9 +203,20 @@ def score(mutation: Mutation, accepted: Iterable[Place] = ()) -> Score:
 
 def mutation_facts(mutation: Mutation, found: Score) -> Iterator[str]:
     """Say what was measured, in a few lines."""
-    if not mutation.mutants:
-        yield "no mutants: without policy and expected calls no right trajectory is known"
-        return
+    if mutation.mutants:
+        yield from _counts(mutation, found)
+    else:
+        yield f"no mutants: {_why_none(mutation)}"
+    left = len(mutation.left_out)
+    if left and mutation.is_whole:
+        reasons = Counter(mutation.left_out.values()).most_common()
+        told = ", ".join(f"{why} on {count}" for why, count in reasons)
+        yield f"  {left} of {mutation.tasks} tasks left out: the right run {told}"
+    for one in mutation.incidents:
+        yield f"  the process that ran them {one.kind} at {one.detail or one.tool}"
+
+
+def _counts(mutation: Mutation, found: Score) -> Iterator[str]:
     alive = list(_alive(mutation))
     counts = Counter(one.by for one in alive)
     parts = [f"{counts[by]} {words}" for by, words in BY.items() if counts[by]]
@@ -213,13 +224,15 @@ def mutation_facts(mutation: Mutation, found: Score) -> Iterator[str]:
     yield f"  noticed {', '.join(parts) or 'by nothing'}; unnoticed {counts['']}"
     if broken := len(mutation.mutants) - len(alive):
         yield f"  {broken} more cannot be run at all, and are not counted"
-    left = mutation.tasks - len(mutation.judged)
-    if left and mutation.is_whole:
-        reasons = Counter(mutation.left_out.values()).most_common()
-        told = ", ".join(f"{why} on {count}" for why, count in reasons)
-        yield f"  {left} of {mutation.tasks} tasks left out: the right run {told}"
-    for one in mutation.incidents:
-        yield f"  the process that ran them {one.kind} at {one.detail or one.tool}"
+
+
+def _why_none(mutation: Mutation) -> str:
+    if not mutation.is_whole:
+        return "none was run"
+    if mutation.judged:
+        return "nothing can be changed, neither in the policy nor in right calls"
+    without = "" if mutation.left_out else "without policy and expected calls "
+    return f"{without}no right trajectory is known"
 
 
 # The smallest sample that sees what the whole domain sees.

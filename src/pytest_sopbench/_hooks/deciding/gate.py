@@ -243,14 +243,13 @@ class Gate:
             *self.baseline.remarks,
             *unsaid,
             *self.silenced,
-            *self._uncounted_losses(),
             *replaced_gates(self._sop.config),
             *self.entries.remarks(),
             *self._decided.unasked,
             *self._sop.broken,
         )
 
-    def _uncounted_losses(self) -> Iterator[str]:
+    def uncounted_losses(self) -> Iterator[str]:
         """Say that tasks were lost, if other gates than one on the comparison decide."""
         gates = self._sop.options.gates
         if self.comparison is None or not self.is_set:

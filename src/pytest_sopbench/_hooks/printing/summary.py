@@ -152,7 +152,7 @@ class SummaryHooks:
         if self._gate.is_set and self._gate.not_evaluated:
             for line in not_evaluated_lines(self._gate.not_evaluated):
                 yield line, "yellow"
-        for remark in self._gate.remarks:
+        for remark in (*self._gate.remarks, *self._gate.uncounted_losses()):
             yield f"       {remark}", "yellow"
 
     def _blocks(self, verbosity: int) -> Iterator[str]:
