@@ -349,11 +349,12 @@ class Reader:
             if (key and fold(key[2]) not in _KEYS) or not self._is_mark(one.start, one.end):
                 continue
             said = self._said(one.value, is_bare=dialect is Dialect.LITERAL)
-            if said and key and key[1]:
-                # Its own object is cut off, or cannot be read, and may say more of it.
-                said = {}, {}, self.text[one.start - len(key[0]) : one.end]
             if said is None:
                 continue
+            values, beside, unread = said
+            if key and key[1]:
+                # Its own object is cut off, or cannot be read, and may say more of it.
+                unread = self.text[one.start - len(key[0]) : one.end]
             at = bisect_left(ends, (one.start,)) - 1
             around = ends[at][2] if at >= 0 and ends[at][1] >= one.end else None
             form = AnswerForm.JSON if dialect is Dialect.JSON else AnswerForm.PYTHON
@@ -363,7 +364,6 @@ class Reader:
                     if around.name == CONTAINERS[0]
                     else AnswerForm.FINAL_DECISION
                 )
-            values, beside, unread = said
             yield Candidate(
                 form=form, start=one.start, end=one.end, values=values, beside=beside, unread=unread
             )
