@@ -18,8 +18,8 @@ from typing import ClassVar, Final, Protocol, TypeAlias
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
-from pytest_sopbench._core.model.trace import Answer, Approval, ToolCall, Trace
-from pytest_sopbench._core.model.world import Key, Row, World, applied
+from pytest_sopbench._core.model.trace import Answer, Approval, ToolCall, Trace, has_ended
+from pytest_sopbench._core.model.world import Key, Row, StateChange, World, applied
 from pytest_sopbench._core.trajectory.calls import (
     ArgumentDifference,
     ExpectedCall,
@@ -444,9 +444,11 @@ class AtMost:
         calls = trace.calls
         counted: list[str] = []
         for tool, limit in self.limits.items():
-            steps = [step for step, call in _calls_of(tool, calls) if call.succeeded]
+            steps = [step for step, call in _calls_of(tool, calls) if _may_have_written(call)]
             if len(steps) > limit:
-                what = f"{at(steps[limit], tool)}: call {limit + 1} that succeeded"
+                ended = has_ended(calls[steps[limit] - 1])
+                how = "succeeded" if ended else "had not ended and may succeed"
+                what = f"{at(steps[limit], tool)}: call {limit + 1} that {how}"
                 return broken(f"{what}, at most {limit} allowed")
             counted += [f"{tool} {len(steps)} of at most {limit}"] if steps else []
         if not counted:
@@ -609,7 +611,7 @@ class AsExpected:
     ) -> RuleCheck | None:
         calls = trace.calls
         # What succeeded comes first: it is what was written.
-        order = sorted(steps, key=lambda step: not calls[step - 1].succeeded)
+        order = sorted(steps, key=lambda step: not _may_have_written(calls[step - 1]))
         made = trajectory_of(trace)
         unmade, others = unmade_calls(wanted, [made[step - 1] for step in order])
         in_vain: list[RuleCheck] = []
@@ -619,16 +621,21 @@ class AsExpected:
                 in_vain.append(broken(why, unfinished=True))
                 continue
             step, differs = order[one.made], self._differs(one, task)
-            if calls[step - 1].succeeded:
+            if _may_have_written(calls[step - 1]):
                 return broken(f"{at(step, one.name)}: {differs}")
             why = f"{at(step, one.name)}: the call failed; {differs}"
             in_vain.append(broken(why, unfinished=True))
         for step in sorted(order[other] for other in others):
             call = calls[step - 1]
-            if call.succeeded:
+            if _may_have_written(call):
                 more = any(one.name == call.name for one in wanted)
                 what = "one call more than expected" if more else "no call of it is expected"
                 return broken(f"{at(step, call.name)}: {what}")
+        in_vain += [
+            broken(f"{at(step, calls[step - 1].name)}: {_UNKNOWN}", unfinished=True)
+            for step in steps
+            if not has_ended(calls[step - 1])
+        ]
         return next(iter(in_vain), None)
 
     def _differs(self, one: UnmadeCall, task: Task) -> str:
@@ -674,13 +681,24 @@ class StateDemand:
     def check(self, trace: Trace, known: Known, /) -> RuleCheck:
         if trace.state is None or known.world is None:
             return not_exercised("what the calls changed is not known")
-        changes = [one for one in trace.state if one.table == self.table]
+        found = self._held(trace.state, trace, known, known.world)
+        late = next(
+            (step for step, one in enumerate(trace.calls, start=1) if not has_ended(one)), None
+        )
+        if late is None or found.state is RuleState.BROKEN:
+            return found
+        return broken(f"{self._step(trace, late)}: {_UNKNOWN}", unfinished=True)
+
+    def _held(
+        self, state: Sequence[StateChange], trace: Trace, known: Known, world: World
+    ) -> RuleCheck:
+        changes = [one for one in state if one.table == self.table]
         if not changes:
             return not_exercised(f"{self.table} was not changed")
         if self.unchanged:
             first = changes[0]
             return broken(f"{self._step(trace, first.step)}: {self.table}[{first.key}] was changed")
-        rows: dict[Key, Row] = dict(known.world.tables(known.task.world)[self.table])
+        rows: dict[Key, Row] = dict(world.tables(known.task.world)[self.table])
         limited = self.at_most == 0 or not self.where
         for one in changes:
             row = applied(rows.get(one.key), one)
@@ -735,6 +753,14 @@ DEMANDS: Final[dict[str, type[Demand]]] = {
 
 def _calls_of(tool: str, calls: Sequence[ToolCall]) -> Iterator[tuple[int, ToolCall]]:
     return ((step, call) for step, call in enumerate(calls, start=1) if call.name == tool)
+
+
+_UNKNOWN: Final = "the call had not ended, and what it did is not known"
+
+
+def _may_have_written(call: ToolCall) -> bool:
+    """Whether a call succeeded, or may still do so when nobody looks any more."""
+    return call.succeeded or not has_ended(call)
 
 
 def _success(tool: str, calls: Sequence[ToolCall]) -> int | None:

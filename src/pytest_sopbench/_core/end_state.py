@@ -16,6 +16,7 @@ from .hiding import ready_to_cut
 _SHOWN: Final = 60
 
 NOT_RECORDED: Final = "what its calls changed was not recorded"
+CALL_NOT_ENDED: Final = "a call had not ended when the run did"
 
 
 class UnknownStateError(Exception):
