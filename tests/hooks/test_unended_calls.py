@@ -1,4 +1,4 @@
-"""Calls that are still at work when the agent answers: what they write is judged, or is unknown."""
+"""What is written while no call of the agent waits for it: it is judged, or is not known."""
 
 from __future__ import annotations
 
@@ -140,3 +140,52 @@ def test_a_call_that_never_ends_makes_no_run_right_and_holds_nobody_up(
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*state: a call had not ended when the run did*"])
     result.stdout.fnmatch_lines(["*once (1, must) broken in 2 of 2*"])
+
+
+# What `tools.py` changes by itself.
+
+BY_ITSELF = """
+import threading
+class PayManager:
+    def __init__(self, world):
+        self.payments = world["payments"]
+    def process_tool_call(self, name, arguments):
+        row = self.payments[1] = {"n": 1, "id": arguments["id"]}
+        thread = threading.Thread(target=row.__setitem__, args=("id", "T-9"))
+        threading.Timer(0.05, thread.start).start()
+        return {"n": 1}
+"""
+WAITS = """
+import time
+
+
+def agent(inputs, tools):
+    tools.call("pay", id=inputs["id"])
+    time.sleep(0.5)
+    return {"d": "done"}
+"""
+
+
+def test_what_a_tool_changes_after_its_call_is_judged(pytester: pytest.Pytester) -> None:
+    write_pay(pytester.path, BY_ITSELF)
+    pytester.makepyfile(waits=WAITS)
+
+    result = pytester.runpytest("--sop-domain=pay", "--agent=waits:agent")
+
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*wrong state: payments[[]1].id is 'T-9', expected 'T-1'*"])
+
+
+def test_a_manager_that_writes_as_it_is_made_is_named(pytester: pytest.Pytester) -> None:
+    made = 'self.payments = world["payments"]'
+    write_pay(
+        pytester.path, TOOLS.replace(made, f"{made}; self.payments[7] = {{'n': 7, 'id': 'x'}}")
+    )
+    pytester.makepyfile(waits=WAITS)
+
+    result = pytester.runpytest("--sop-domain=pay", "--agent=waits:agent")
+
+    assert 0 != result.ret
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["*tools.py: its constructor changes the world: payments[[]7]*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
