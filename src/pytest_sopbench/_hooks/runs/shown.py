@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from copy import deepcopy
 from functools import cached_property
 from typing import Final, Literal
 
@@ -458,7 +459,12 @@ class Run:
     @property
     def task(self) -> Task:
         """The task that the agent was given."""
-        return self._judged.task
+        return self._own_task
+
+    @cached_property
+    def _own_task(self) -> Task:
+        # What a test does to it must reach no other test.
+        return deepcopy(self._judged.task)
 
     @property
     def trace(self) -> Trace:
