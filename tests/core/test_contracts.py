@@ -297,8 +297,36 @@ def test_a_denial_is_no_approval() -> None:
     result = check(AfterApproval(steps={"pay": "review"}), run(*calls, approvals=(denied,)))
 
     assert BROKEN is result.state
-    told = "no approval of review was recorded before it, but its denial"
+    told = "no approval of review holds, its last decision is the denial by alice"
     assert f"step 1, pay: {told}" == result.why
+
+
+@pytest.mark.parametrize("wanted", ["review", ""], ids=["of the step", "of any step"])
+@pytest.mark.parametrize(
+    ("decisions", "state"),
+    [
+        pytest.param([(True, 0), (False, 0)], BROKEN, id="taken back"),
+        pytest.param([(False, 0), (True, 0)], HELD, id="granted at the second try"),
+        pytest.param([(True, 0), (False, 1)], HELD, id="denied after the call"),
+        pytest.param([(False, 0), (True, 1)], BROKEN, id="granted after the call"),
+    ],
+)
+def test_the_last_decision_before_a_call_counts(
+    wanted: str, decisions: list[tuple[bool, int]], state: RuleState
+) -> None:
+    approvals = tuple(replace(ALICE, granted=granted, calls=n) for granted, n in decisions)
+
+    result = check(AfterApproval(steps={"pay": wanted}), run(call("pay"), approvals=approvals))
+
+    assert state is result.state
+
+
+def test_the_denial_of_one_step_takes_no_other_approval_back() -> None:
+    denied = replace(ALICE, step="budget", granted=False)
+
+    result = check(AfterApproval(steps={"pay": ""}), run(call("pay"), approvals=(ALICE, denied)))
+
+    assert HELD is result.state
 
 
 @pytest.mark.parametrize(

@@ -528,7 +528,10 @@ class InOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AfterApproval:
-    """Tools that may only be called after an approval, of the named step unless it is empty."""
+    """Tools that may only be called after an approval, of the named step unless it is empty.
+
+    A step may be decided on more than once, and the last decision before the call counts.
+    """
 
     kind: ClassVar[str] = DemandKind.AFTER_APPROVAL
     steps: Mapping[str, str]
@@ -543,14 +546,13 @@ class AfterApproval:
             if call.name not in self.steps:
                 continue
             wanted = self.steps[call.name]
-            given = next(_approvals_before(step, wanted, trace.approvals), None)
+            decisions = _decisions_before(step, wanted, trace.approvals)
+            given = next((one for one in decisions if one.granted), None)
             if given is None:
                 what = f"no approval of {wanted}" if wanted else "no approval"
-                denied = any(
-                    not one.granted and one.step == wanted and one.calls < step
-                    for one in trace.approvals
-                )
-                why = "was recorded before it" + (", but its denial" if denied else "")
+                why = "was recorded before it"
+                if wanted and decisions:
+                    why = f"holds, its last decision is the denial by {decisions[0].by}"
                 return broken(f"{at(step, call.name)}: {what} {why}")
             approved.append(f"{at(step, call.name)}, approved by {given.by}")
         if not approved:
@@ -815,12 +817,12 @@ def _one_stage(stages: Iterable[tuple[str, ...]], calls: Sequence[ToolCall]) -> 
     return not_called(others, calls)
 
 
-def _approvals_before(step: int, wanted: str, approvals: Sequence[Approval]) -> Iterator[Approval]:
-    return (
-        approval
+def _decisions_before(step: int, wanted: str, approvals: Sequence[Approval]) -> Sequence[Approval]:
+    """Return the last decision on each step that is wanted, of those made before a call."""
+    last = {
+        approval.step: approval
         for approval in approvals
-        if approval.granted
         # No clock tells apart what falls into one tick.
-        and approval.calls < step
-        and wanted in {"", approval.step}
-    )
+        if approval.calls < step and wanted in {"", approval.step}
+    }
+    return [*last.values()]
