@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_sopbench import Call, ExpectedCall, ToolCall, Trace, Trajectory, match_trajectory
-from pytest_sopbench._core.model.trace import Ending
+from pytest_sopbench._core.model.trace import NOT_ENDED, Ending
 from pytest_sopbench._core.trajectory.calls import (
     ArgumentMode,
     CallDemand,
@@ -37,13 +37,15 @@ from pytest_sopbench._core.values.json import same_json
 def calls(text: str) -> list[ToolCall]:
     """`a b!`: a call of `a` that succeeded, then one of `b` that failed; arguments count up.
 
-    `a& b`: a call of `a` that had not ended when that of `b` began.
+    `a& b`: a call of `a` that had not ended when that of `b` began. `a?`: one of `a` that had not
+    ended when the run did.
     """
+    errors = {"!": "no record", "?": NOT_ENDED}
     return [
         ToolCall(
-            name=word.rstrip("!&"),
+            name=word.rstrip("!&?"),
             arguments={"n": step},
-            error="no record" if "!" in word else None,
+            error=next((errors[sign] for sign in errors if sign in word), None),
             overlaps=word.count("&"),
         )
         for step, word in enumerate(text.split(), start=1)
@@ -83,6 +85,18 @@ def test_a_demand_that_is_met(made: str, demand: dict[str, Any]) -> None:
         pytest.param("", {"times": 1}, "no tool was called", id="zero calls, once"),
         pytest.param("b", {}, "a was never called", id="another tool"),
         pytest.param("b", {"times": 1}, "no call fits", id="not once"),
+        pytest.param(
+            "a a?",
+            {"times": 1, "succeeded": True},
+            f"step 2, a: {NOT_ENDED}",
+            id="once with success, another not ended",
+        ),
+        pytest.param(
+            "a?",
+            {"succeeded": False},
+            f"step 1, a: the call failed: {NOT_ENDED}",
+            id="in vain, not ended",
+        ),
         pytest.param(
             "a& b",
             {"before": ("b",)},

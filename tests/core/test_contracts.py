@@ -45,7 +45,7 @@ from pytest_sopbench._core.demands import (
     RuleState,
     SatisfiesSchema,
 )
-from pytest_sopbench._core.model.trace import Approval, Ending
+from pytest_sopbench._core.model.trace import NOT_ENDED, Approval, Ending
 from pytest_sopbench._core.values.json import JsonValue
 
 TASK = Task(
@@ -141,6 +141,17 @@ EITHER = Requires(any_of=("a", "b"))
             AtMost(limits={"transfer": 1, "letter": 2}),
             run(call("transfer", error="busy"), "transfer"), HELD,
             "transfer 1 of at most 1", id="at most: tried again after an error",
+        ),
+        pytest.param(
+            AtMost(limits={"transfer": 1}), run("transfer", call("transfer", error=NOT_ENDED)),
+            BROKEN,
+            "step 2, transfer: call 2 that had not ended and may succeed, at most 1 allowed",
+            id="at most: a second one that had not ended",
+        ),
+        pytest.param(
+            Requires(all_of=("a",)), run(call("a", error=NOT_ENDED)), BROKEN,
+            f"step 1, a: the call failed, it must succeed: {NOT_ENDED}",
+            id="requires: one that had not ended",
         ),
         pytest.param(
             AtMost(limits={"transfer": 1}), run("a"), IDLE,
@@ -286,8 +297,36 @@ def test_a_denial_is_no_approval() -> None:
     result = check(AfterApproval(steps={"pay": "review"}), run(*calls, approvals=(denied,)))
 
     assert BROKEN is result.state
-    told = "no approval of review was recorded before it, but its denial"
+    told = "no approval of review holds, its last decision is the denial by alice"
     assert f"step 1, pay: {told}" == result.why
+
+
+@pytest.mark.parametrize("wanted", ["review", ""], ids=["of the step", "of any step"])
+@pytest.mark.parametrize(
+    ("decisions", "state"),
+    [
+        pytest.param([(True, 0), (False, 0)], BROKEN, id="taken back"),
+        pytest.param([(False, 0), (True, 0)], HELD, id="granted at the second try"),
+        pytest.param([(True, 0), (False, 1)], HELD, id="denied after the call"),
+        pytest.param([(False, 0), (True, 1)], BROKEN, id="granted after the call"),
+    ],
+)
+def test_the_last_decision_before_a_call_counts(
+    wanted: str, decisions: list[tuple[bool, int]], state: RuleState
+) -> None:
+    approvals = tuple(replace(ALICE, granted=granted, calls=n) for granted, n in decisions)
+
+    result = check(AfterApproval(steps={"pay": wanted}), run(call("pay"), approvals=approvals))
+
+    assert state is result.state
+
+
+def test_the_denial_of_one_step_takes_no_other_approval_back() -> None:
+    denied = replace(ALICE, step="budget", granted=False)
+
+    result = check(AfterApproval(steps={"pay": ""}), run(call("pay"), approvals=(ALICE, denied)))
+
+    assert HELD is result.state
 
 
 @pytest.mark.parametrize(
@@ -739,6 +778,15 @@ def written(
         pytest.param(
             run(booked(9, error="too much"), booked()), HELD,
             "as expected: step 1, book; step 2, book", id="what failed wrote nothing",
+        ),
+        pytest.param(
+            run(booked(), booked(error=NOT_ENDED)), BROKEN,
+            "step 2, book: one call more than expected", id="one more that had not ended",
+        ),
+        pytest.param(
+            run(booked(error=NOT_ENDED)), BROKEN,
+            "step 1, book: the call had not ended, and what it did is not known",
+            id="not ended",
         ),
         pytest.param(
             run("look_up", booked(1)), BROKEN, "step 2, book: amount is 1, expected 4",

@@ -18,7 +18,7 @@ from pytest_sopbench._core.gates.quarantine import judged_in_doubt
 from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.task import FieldType, Scoring
-from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind
+from pytest_sopbench._core.model.trace import NOT_ENDED, Ending, Returned, ReturnedKind
 from pytest_sopbench._core.model.world import StateChange, World
 from pytest_sopbench._core.records.reconstruct import Judges, rescore
 from pytest_sopbench._core.records.record import record_of
@@ -309,6 +309,24 @@ def test_a_rule_on_the_state(
     found = rule.check(trace(changes), Known(task=TASK, world=WORLD))
 
     assert (state, why) == (found.state, found.why)
+
+
+def test_what_a_call_did_that_had_not_ended_is_not_known() -> None:
+    right = trace([close()])
+    late = replace(right.calls[2], error=NOT_ENDED)
+    unknown = replace(right, calls=(*right.calls[:2], late))
+    known, rule = Known(task=TASK, world=WORLD), StateDemand(table="refunds", unchanged=True)
+
+    verdict = judge(RULES, TASK, unknown)
+    found = rule.check(unknown, known)
+    touched = rule.check(replace(unknown, state=(refund("R-1"),)), known)
+
+    assert judge(RULES, TASK, right).correct
+    assert Outcome.UNAVAILABLE is verdict.outcome
+    assert "not judged: state: a call had not ended when the run did" == verdict.reason
+    assert (RuleState.BROKEN, True) == (found.state, found.unfinished)
+    assert "step 3, act: the call had not ended, and what it did is not known" == found.why
+    assert "step 2, act: refunds[R-1] was changed" == touched.why
 
 
 AMOUNTS = st.lists(st.sampled_from(["1", "2", "3"]), max_size=4)

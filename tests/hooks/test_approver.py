@@ -68,6 +68,26 @@ def test_a_denied_run_is_an_error_and_has_asked(
     )
 
 
+def test_an_approval_that_was_taken_back_before_the_call_is_none(
+    pytester: pytest.Pytester, asking: Path
+) -> None:
+    pytester.makepyfile(
+        wavering="""
+        from asking import agent as asks
+
+        def agent(inputs, tools, approver):
+            tools.record_approval("4", by="shift leader")
+            tools.record_approval("4", by="shift leader", granted=inputs["sample_id"] != "T_02")
+            return asks(inputs, tools, lambda step, summary: True)
+        """
+    )
+
+    result = pytester.runpytest("--sop-domain=lab", "--sop-agent=wavering:agent")
+
+    result.assert_outcomes(passed=5, failed=1)
+    result.stdout.fnmatch_lines(["*no approval of 4 holds*"])
+
+
 def test_the_ini_value_denies_every_step(pytester: pytest.Pytester, asking: Path) -> None:
     result = run(pytester, "-o", "sop_approver=deny")
 

@@ -5,6 +5,7 @@ These tests run pytest as a user does, in a folder that holds a test file, an ag
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,71 @@ def test_a_task_has_its_inputs_and_what_is_expected(pytester: pytest.Pytester, l
     result = pytester.runpytest(*LAB)
 
     result.assert_outcomes(passed=6)
+
+
+def test_what_a_test_writes_into_its_task_reaches_no_agent_and_no_other_test(
+    pytester: pytest.Pytester, lab: Path
+) -> None:
+    pytester.makepyfile(
+        peeking="def agent(inputs): return {'grade': inputs.get('grade', 'none')}",
+        test_lab="""
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def told(sop_task, sop_domain):
+            sop_task.inputs["grade"] = sop_task.expected["grade"]
+            for task in sop_domain.tasks:
+                task.inputs["grade"] = task.expected["grade"]
+
+        def test_run(sop_run):
+            sop_run.task.inputs["seen"] = True
+            sop_run.assert_correct()
+
+        @pytest.mark.sop(answer="ignored")
+        def test_run_again(sop_run, sop_domain):
+            assert "seen" not in sop_run.task.inputs
+            assert "grade" not in sop_run.task.inputs
+            assert all("grade" not in one.inputs for one in sop_domain.tasks)
+            assert sop_run.outcome != "correct"
+        """,
+    )
+
+    result = pytester.runpytest("--agent=peeking:agent", *LAB)
+
+    result.assert_outcomes(passed=6, failed=6)
+    result.stdout.fnmatch_lines(["FAILED test_lab.py::test_run[[]lab/T_06[]]*grade is 'non*"])
+
+
+def test_what_a_test_writes_into_a_task_that_is_a_document_reaches_nobody(
+    pytester: pytest.Pytester,
+) -> None:
+    desk = pytester.mkdir("domains") / "desk"
+    desk.mkdir()
+    (desk / "metadata.json").write_text('{"name": "desk", "output_schema": "answer.schema.json"}')
+    (desk / "answer.schema.json").write_text(
+        '{"type": "object", "properties": {"step": {"type": "string"}}, "required": ["step"]}'
+    )
+    (desk / "sop.md").write_text("1. Every guest takes a step.\n")
+    rows = [{"id": f"G_{n}", "inputs": {"said": [n]}, "expected": {"step": f"{n}"}} for n in (1, 2)]
+    (desk / "tasks.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    pytester.makepyfile(
+        peeking="def agent(inputs): return {'step': str(inputs['said'][-1])}",
+        test_lab="""
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def told(sop_task, sop_domain):
+            for task in (sop_task, *sop_domain.tasks):
+                task.inputs["said"].append("wrong")
+
+        def test_run(sop_run):
+            sop_run.assert_correct()
+        """,
+    )
+
+    result = pytester.runpytest("--agent=peeking:agent", "--sop-domain=desk", "test_lab.py")
+
+    result.assert_outcomes(passed=2)
 
 
 def test_the_answer_of_a_run_is_read_by_name(pytester: pytest.Pytester, lab: Path) -> None:
@@ -146,7 +212,7 @@ def test_a_run_tells_what_happened(pytester: pytest.Pytester, lab: Path) -> None
         test_lab="""
         from pytest_sopbench._core.verdict import Outcome
         def test_run(sop_run, sop_task):
-            assert sop_run.task is sop_task
+            assert sop_run.task == sop_task
             assert sop_run.answer.values == {"grade": "pass"}
             assert sop_run.output == "measuring\\n"
             assert [call.name for call in sop_run.trajectory] == ["measure"]

@@ -12,11 +12,12 @@ from typing import Any, ClassVar
 import pytest
 
 from pytest_sopbench import Trace
-from pytest_sopbench._core.model.trace import GOES_ON, Ending, Usage
+from pytest_sopbench._core.model.trace import GOES_ON, Ending, Usage, has_ended
 from pytest_sopbench._running import threads as workers
 from pytest_sopbench._running.event_loop import CancellableAwait, SharedLoop
 from pytest_sopbench._running.limits import Backoff, Limit
 from pytest_sopbench._running.threads import OneShotEvent
+from pytest_sopbench._running.tools.toolbox import begin
 from pytest_sopbench.errors import ToolError, Unavailable
 
 SOON = 60.0
@@ -92,6 +93,26 @@ def test_a_hanging_run_is_timed_out_with_what_was_seen_of_it(flights: Any) -> No
     assert (600.0, "so far\n", 1) == (trace.duration, trace.output, len(trace.calls))
     assert trace is engine.wait("a")
     assert ("a",) == engine.standing().abandoned
+
+
+def test_the_time_limit_ends_the_wait_for_a_call_that_is_at_work(flights: Any) -> None:
+    clock = HandClock()
+    tools_of: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    engine = flights.engine(2, timeout=600.0, clock=clock)
+
+    def agent(tools: Any) -> str:
+        # As one whose tool never ends.
+        begin(tools, "send_letter", {})
+        tools_of.put(tools)
+        return "done"
+
+    engine.submit(flights.job("a", agent))
+    tools_of.get(timeout=SOON)
+    clock.move(engine, 600.0)
+    trace = engine.wait("a")
+
+    assert Ending.TIMED_OUT is trace.ending
+    assert [False] == [has_ended(call) for call in trace.calls]
 
 
 def test_hanging_runs_do_not_hold_up_the_others(flights: Any) -> None:

@@ -27,7 +27,7 @@ from pytest_sopbench._core.values.json import JsonValue, same_json
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._running.tools.domain_code import load_manager_factory
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
-from pytest_sopbench.errors import ToolError
+from pytest_sopbench.errors import ToolError, ToolSpecError
 from tests.builders.pages import write_returns
 
 
@@ -392,6 +392,97 @@ def test_code_that_fails_changes_nothing_and_holds_its_rows_still(
     assert [("O-12", {"status": "lost"}, {"status": "closed"})] == [
         (one.key, one.before, one.after) for one in box.state or ()
     ]
+
+
+AT_ITS_OWN_TIME = """
+import threading
+class DeskManager:
+    def __init__(self, world):
+        self.world, self.go, self.done = world, threading.Event(), threading.Event()
+    def process_tool_call(self, name, arguments):
+        order = self.world["orders"]["O-12"]
+        if name == "close_order":
+            threading.Thread(target=self.pay, args=(order,), daemon=True).start()
+            return "soon"
+        if arguments.get("order_id") == "wrong":
+            order["status"] = "gone"
+            raise ValueError("no")
+        return dict(order)
+    def pay(self, order):
+        self.go.wait(60)
+        order["paid"] = "99"
+        self.done.set()
+"""
+
+
+def later(returns: Domain, tmp_path: Path) -> Toolbox:
+    """A desk that has begun to pay, and does so once no call is at work."""
+    path = tmp_path / "tools.py"
+    path.write_text(AT_ITS_OWN_TIME)
+    box = opened(replace(returns, world_tools={}, lookups={}, tools_file=path))
+    manager: Any = box._manager
+    assert "soon" == box.tools.call("close_order", order_id="O-12")
+    manager.go.set()
+    assert manager.done.wait(60)
+    return box
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["at once", "after a call that failed"])
+def test_what_code_changes_between_two_calls_counts_with_the_next_that_succeeds(
+    returns: Domain, tmp_path: Path, fails: bool
+) -> None:
+    box = later(returns, tmp_path)
+
+    failed = box.tools.execute_tool("get_order", {"order_id": "wrong"}) if fails else {}
+    seen = box.tools.call("get_order", order_id="O-12")
+
+    assert fails is ("error" in failed)
+    assert isinstance(seen, dict)
+    assert ("99", "lost") == (seen["paid"], seen["status"])
+    assert [(3 if fails else 2, "O-12", {"paid": "99"})] == [
+        (one.step, one.key, one.after) for one in box.state or ()
+    ]
+
+
+def test_what_code_changes_after_the_last_call_counts_with_it(
+    returns: Domain, tmp_path: Path
+) -> None:
+    box = later(returns, tmp_path)
+
+    box.close()
+
+    assert [(1, "O-12", {"paid": "99"})] == [
+        (one.step, one.key, one.after) for one in box.state or ()
+    ]
+
+
+def test_a_world_that_code_has_broken_between_two_calls_is_not_known(
+    returns: Domain, tmp_path: Path
+) -> None:
+    box = later(returns, tmp_path)
+    world: Any = box._manager
+    world.world["orders"]["O-12"] = "gone"
+
+    failed = box.tools.execute_tool("get_order", {"order_id": "O-13"})
+    box.close()
+
+    assert "its tools.py left the world unsound" in str(failed["error"])
+    assert box.state is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["world['orders']['O-12']['paid'] = '0'", "world['more'] = {}"],
+    ids=["a row", "a table"],
+)
+def test_a_manager_that_changes_the_world_as_it_is_made_is_an_error_of_the_domain(
+    returns: Domain, tmp_path: Path, change: str
+) -> None:
+    path = tmp_path / "tools.py"
+    path.write_text(AT_ITS_OWN_TIME.replace("self.world, ", f"{change}; self.world, ", 1))
+
+    with pytest.raises(ToolSpecError, match=r"tools\.py: its constructor changes the world"):
+        opened(replace(returns, world_tools={}, lookups={}, tools_file=path))
 
 
 def test_code_and_tools_without_code_share_a_world(returns: Domain, tmp_path: Path) -> None:

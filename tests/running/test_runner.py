@@ -22,12 +22,14 @@ import pytest
 import pytest_sopbench
 from pytest_sopbench import Trace
 from pytest_sopbench._core.answers.find import read_returned
-from pytest_sopbench._core.model.trace import Ending, FindingKind, ReturnedKind, Usage
+from pytest_sopbench._core.model.trace import Ending, FindingKind, ReturnedKind, Usage, has_ended
 from pytest_sopbench._core.values.json import TEXT_LIMIT
+from pytest_sopbench._running import runner
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.event_loop import LoopThread
 from pytest_sopbench._running.observing import is_ours
 from pytest_sopbench._running.runner import run_task
+from pytest_sopbench._running.tools.toolbox import _registry
 from pytest_sopbench.errors import ToolError, Unavailable
 
 # ruff: noqa: T201 - what agents print is a part of a run
@@ -338,6 +340,108 @@ def test_tools_are_closed_after_the_run(run: Run) -> None:
 
     with pytest.raises(ToolError, match="the run is over"):
         kept[0].call("send_letter")
+
+
+LATE = """
+import threading
+class ParcelManager:
+    entered, go_on = threading.Event(), threading.Event()
+    def process_tool_call(self, name, arguments):
+        self.entered.set()
+        self.go_on.wait(60)
+        return name
+"""
+
+
+def leaving_a_call(tools: Any, then: Callable[[Any], object] | None = None) -> str:
+    """Answer while a call is at work in a thread; `then` is called in it once it has ended."""
+    entered = threading.Event()
+
+    def call() -> None:
+        entered.set()
+        tools.execute_tool("send_letter", {})
+        if then is not None:
+            then(tools)
+
+    threading.Thread(target=call, daemon=True).start()
+    entered.wait(60)
+    return "done"
+
+
+def waiting_manager(tools: Any) -> Any:
+    manager = _registry[tools]._manager
+    assert manager is not None
+    return manager
+
+
+def test_a_call_at_work_at_the_answer_is_waited_for(run: Run, bench: Any) -> None:
+    def agent(tools: Any) -> str:
+        manager = waiting_manager(tools)
+        said = leaving_a_call(tools)
+        assert manager.entered.wait(60)
+        threading.Timer(0.05, manager.go_on.set).start()
+        return said
+
+    trace = run(agent, domain=bench.coded(LATE))
+
+    assert [("send_letter", None)] == [(call.result, call.error) for call in trace.calls]
+    assert Ending.RETURNED is trace.ending
+
+
+def test_no_call_begins_once_the_agent_has_answered(run: Run, bench: Any) -> None:
+    late: list[object] = []
+
+    def again(tools: Any) -> None:
+        late.append(tools.execute_tool("send_letter", {}))
+
+    def agent(tools: Any) -> str:
+        manager = waiting_manager(tools)
+        said = leaving_a_call(tools, again)
+        assert manager.entered.wait(60)
+        threading.Timer(0.05, manager.go_on.set).start()
+        return said
+
+    trace = run(agent, domain=bench.coded(LATE))
+    for thread in threading.enumerate():
+        if "call" in thread.name:
+            thread.join(60)
+
+    assert 1 == len(trace.calls)
+    assert [{"error": "the run is over: no tool can be called any more"}] == late
+
+
+def test_a_call_that_never_ends_ends_no_run_less(
+    run: Run, bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "LAST_CALLS", 0.01)
+    left: list[Any] = []
+
+    def agent(tools: Any) -> str:
+        left.append(waiting_manager(tools))
+        said = leaving_a_call(tools)
+        assert left[0].entered.wait(60)
+        return said
+
+    trace = run(agent, domain=bench.coded(LATE))
+    left[0].go_on.set()
+
+    assert [False] == [has_ended(call) for call in trace.calls]
+    assert Ending.RETURNED is trace.ending
+
+
+def test_a_real_ctrl_c_ends_the_wait_for_a_call(run: Run, bench: Any) -> None:
+    left: list[Any] = []
+
+    def agent(tools: Any) -> str:
+        left.append(waiting_manager(tools))
+        said = leaving_a_call(tools)
+        assert left[0].entered.wait(60)
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return said
+
+    with pytest.raises(KeyboardInterrupt):
+        run(agent, domain=bench.coded(LATE))
+    left[0].go_on.set()
 
 
 def test_usage_and_messages_come_from_the_report_and_from_what_was_returned(run: Run) -> None:

@@ -17,8 +17,8 @@ from typing import ClassVar, Final, Protocol, TypeAlias
 
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
-from pytest_sopbench._core.model.trace import Answer, Approval, Mismatch, ToolCall, Trace
-from pytest_sopbench._core.model.world import Key, Row, World, applied
+from pytest_sopbench._core.model.trace import Answer, Approval, Mismatch, ToolCall, Trace, has_ended
+from pytest_sopbench._core.model.world import Key, Row, StateChange, World, applied
 from pytest_sopbench._core.trajectory.calls import (
     ExpectedCall,
     at,
@@ -433,9 +433,11 @@ class AtMost:
         calls = trace.calls
         counted: list[str] = []
         for tool, limit in self.limits.items():
-            steps = [step for step, call in calls_of(tool, calls) if call.succeeded]
+            steps = [step for step, call in calls_of(tool, calls) if _may_have_written(call)]
             if len(steps) > limit:
-                what = f"{at(steps[limit], tool)}: call {limit + 1} that succeeded"
+                ended = has_ended(calls[steps[limit] - 1])
+                how = "succeeded" if ended else "had not ended and may succeed"
+                what = f"{at(steps[limit], tool)}: call {limit + 1} that {how}"
                 return broken(f"{what}, at most {limit} allowed")
             counted += [f"{tool} {len(steps)} of at most {limit}"] if steps else []
         if not counted:
@@ -515,7 +517,10 @@ class InOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AfterApproval:
-    """Tools that may only be called after an approval, of the named step unless it is empty."""
+    """Tools that may only be called after an approval, of the named step unless it is empty.
+
+    A step may be decided on more than once, and the last decision before the call counts.
+    """
 
     kind: ClassVar[str] = DemandKind.AFTER_APPROVAL
     steps: Mapping[str, str]
@@ -530,14 +535,13 @@ class AfterApproval:
             if call.name not in self.steps:
                 continue
             wanted = self.steps[call.name]
-            given = next(_approvals_before(step, wanted, trace.approvals), None)
+            decisions = _decisions_before(step, wanted, trace.approvals)
+            given = next((one for one in decisions if one.granted), None)
             if given is None:
                 what = f"no approval of {wanted}" if wanted else "no approval"
-                denied = any(
-                    not one.granted and one.step == wanted and one.calls < step
-                    for one in trace.approvals
-                )
-                why = "was recorded before it" + (", but its denial" if denied else "")
+                why = "was recorded before it"
+                if wanted and decisions:
+                    why = f"holds, its last decision is the denial by {decisions[0].by}"
                 return broken(f"{at(step, call.name)}: {what} {why}")
             approved.append(f"{at(step, call.name)}, approved by {given.by}")
         if not approved:
@@ -598,7 +602,7 @@ class AsExpected:
     ) -> RuleCheck | None:
         calls = trace.calls
         # What succeeded comes first: it is what was written.
-        order = sorted(steps, key=lambda step: not calls[step - 1].succeeded)
+        order = sorted(steps, key=lambda step: not _may_have_written(calls[step - 1]))
         made = trajectory_of(trace)
         unmade, others = unmade_calls(wanted, [made[step - 1] for step in order])
         in_vain: list[RuleCheck] = []
@@ -608,16 +612,21 @@ class AsExpected:
                 in_vain.append(broken(why, unfinished=True))
                 continue
             step, differs = order[one.made], self._differs(one, task)
-            if calls[step - 1].succeeded:
+            if _may_have_written(calls[step - 1]):
                 return broken(f"{at(step, one.name)}: {differs}")
             why = f"{at(step, one.name)}: the call failed; {differs}"
             in_vain.append(broken(why, unfinished=True))
         for step in sorted(order[other] for other in others):
             call = calls[step - 1]
-            if call.succeeded:
+            if _may_have_written(call):
                 more = any(one.name == call.name for one in wanted)
                 what = "one call more than expected" if more else "no call of it is expected"
                 return broken(f"{at(step, call.name)}: {what}")
+        in_vain += [
+            broken(f"{at(step, calls[step - 1].name)}: {_UNKNOWN}", unfinished=True)
+            for step in steps
+            if not has_ended(calls[step - 1])
+        ]
         return next(iter(in_vain), None)
 
     def _differs(self, one: UnmadeCall, task: Task) -> str:
@@ -663,13 +672,24 @@ class StateDemand:
     def check(self, trace: Trace, known: Known, /) -> RuleCheck:
         if trace.state is None or known.world is None:
             return not_exercised("what the calls changed is not known")
-        changes = [one for one in trace.state if one.table == self.table]
+        found = self._held(trace.state, trace, known, known.world)
+        late = next(
+            (step for step, one in enumerate(trace.calls, start=1) if not has_ended(one)), None
+        )
+        if late is None or found.state is RuleState.BROKEN:
+            return found
+        return broken(f"{self._step(trace, late)}: {_UNKNOWN}", unfinished=True)
+
+    def _held(
+        self, state: Sequence[StateChange], trace: Trace, known: Known, world: World
+    ) -> RuleCheck:
+        changes = [one for one in state if one.table == self.table]
         if not changes:
             return not_exercised(f"{self.table} was not changed")
         if self.unchanged:
             first = changes[0]
             return broken(f"{self._step(trace, first.step)}: {self.table}[{first.key}] was changed")
-        rows: dict[Key, Row] = dict(known.world.tables(known.task.world)[self.table])
+        rows: dict[Key, Row] = dict(world.tables(known.task.world)[self.table])
         limited = self.at_most == 0 or not self.where
         for one in changes:
             row = applied(rows.get(one.key), one)
@@ -720,6 +740,14 @@ DEMANDS: Final[dict[str, type[Demand]]] = {
     )
 }
 """Every demand by its kind; what reads it from a contract stands in `_loading.contract`."""
+
+
+_UNKNOWN: Final = "the call had not ended, and what it did is not known"
+
+
+def _may_have_written(call: ToolCall) -> bool:
+    """Whether a call succeeded, or may still do so when nobody looks any more."""
+    return call.succeeded or not has_ended(call)
 
 
 def _success(tool: str, calls: Sequence[ToolCall]) -> int | None:
@@ -774,12 +802,12 @@ def _one_stage(stages: Iterable[tuple[str, ...]], calls: Sequence[ToolCall]) -> 
     return not_called(others, calls)
 
 
-def _approvals_before(step: int, wanted: str, approvals: Sequence[Approval]) -> Iterator[Approval]:
-    return (
-        approval
+def _decisions_before(step: int, wanted: str, approvals: Sequence[Approval]) -> Sequence[Approval]:
+    """Return the last decision on each step that is wanted, of those made before a call."""
+    last = {
+        approval.step: approval
         for approval in approvals
-        if approval.granted
         # No clock tells apart what falls into one tick.
-        and approval.calls < step
-        and wanted in {"", approval.step}
-    )
+        if approval.calls < step and wanted in {"", approval.step}
+    }
+    return [*last.values()]

@@ -17,6 +17,7 @@ from .hiding import shortened
 _SHOWN: Final = 60
 
 NOT_RECORDED: Final = "what its calls changed was not recorded"
+CALL_NOT_ENDED: Final = "a call had not ended when the run did"
 
 
 class UnknownStateError(Exception):

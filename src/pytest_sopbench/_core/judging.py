@@ -34,7 +34,9 @@ from pytest_sopbench._core.model.trace import (
     Returned,
     ReturnedKind,
     Trace,
+    has_ended,
 )
+from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.trajectory.calls import (
     ExpectedCall,
     Trajectory,
@@ -48,7 +50,7 @@ from pytest_sopbench._core.values.text import as_seconds, fold
 from .contract import RuleResult, Severity, check_contract, contract_state, grounded
 from .demands import DemandKind, Known, RuleState
 from .domain import JudgingRules
-from .end_state import UnknownStateError, state_differs
+from .end_state import CALL_NOT_ENDED, UnknownStateError, state_differs
 from .hiding import short_line
 from .verdict import Outcome, Verdict
 
@@ -355,7 +357,7 @@ def _with_state(verdict: Verdict, rules: JudgingRules, task: Task, trace: Trace)
     if rules.state is None or not verdict.completed:
         return verdict
     try:
-        differs = state_differs(rules, task, trace.state)
+        differs = state_differs(rules, task, _known_state(trace))
     except UnknownStateError as fault:
         # Neither right nor wrong; a wrong answer stays one.
         reason = one_line(f"{NOT_JUDGED}state: {fault}")
@@ -369,6 +371,12 @@ def _with_state(verdict: Verdict, rules: JudgingRules, task: Task, trace: Trace)
     reasons = [verdict.reason] if verdict.reason else []
     reason = one_line("; ".join([*reasons, *differs]))
     return replace(verdict, outcome=Outcome.WRONG, reason=reason, state_differs=differs)
+
+
+def _known_state(trace: Trace) -> Sequence[StateChange] | None:
+    if not all(has_ended(call) for call in trace.calls):
+        raise UnknownStateError(CALL_NOT_ENDED)
+    return trace.state
 
 
 def _judged(rules: JudgingRules, task: Task, answer: Answer, trace: Trace) -> Verdict:

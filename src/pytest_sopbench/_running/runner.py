@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 from os import getpid
+from typing import Final
 
 from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.domain import Domain
@@ -30,6 +31,12 @@ from pytest_sopbench.errors import TurnLimitError
 
 from .event_loop import close_coroutine, run_blocking
 from .threads import Clock
+
+LAST_CALLS: Final = 5.0
+"""Seconds for which the calls are waited for that are at work when an agent answers.
+
+What they write may decide how the run is judged. A tool that never ends cannot be stopped.
+"""
 
 
 def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows it
@@ -84,6 +91,8 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
         try:
             # What an agent sets in its context is gone with the run.
             value = copy_context().run(attempt)
+            end_child_of(process)
+            toolbox.log.await_last(LAST_CALLS)
         except BaseException as error:  # noqa: BLE001 - an agent's SystemExit ends no session
             # Described when it is handled no more: a destructor that raises meanwhile would have
             # this one as its context, and Python would print it with all our frames.

@@ -63,6 +63,10 @@ class Finding:
     copied: bool = False
 
 
+NOT_ENDED: Final = "the call had not ended when the run did"
+"""The error of a call of which nobody knows what came of it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
     """One call of a tool, as seen at the toolbox.
@@ -96,6 +100,11 @@ class ToolCall:
     def bad(self) -> bool:
         """Whether the call itself was wrong; a tool that failed on a good call is not bad."""
         return any(not finding.copied for finding in self.findings)
+
+
+def has_ended(call: ToolCall) -> bool:
+    """Whether a call had ended when its run did; else what came of it is not known."""
+    return call.error != NOT_ENDED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

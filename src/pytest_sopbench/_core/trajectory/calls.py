@@ -23,7 +23,7 @@ from typing import (
 )
 
 from pytest_sopbench._core.hiding import shortened
-from pytest_sopbench._core.model.trace import Mismatch, ToolCall, Trace
+from pytest_sopbench._core.model.trace import Mismatch, ToolCall, Trace, has_ended
 from pytest_sopbench._core.values.json import JsonValue, is_list, kind_of, same_json
 
 # The tool calls of a run, and those that are expected of it.
@@ -366,6 +366,11 @@ class Unmet:
 def unmet_call(demand: CallDemand, calls: Sequence[ToolCall]) -> Unmet | None:
     """Return why the calls of a run do not meet a demand, or `None` if they do."""
     fitting = [step for step, call in enumerate(calls, start=1) if _fits(demand, call)]
+    if demand.times is not None and demand.succeeded is not None:
+        whatever = replace(demand, succeeded=None)
+        for step, call in enumerate(calls, start=1):
+            if not has_ended(call) and _fits(whatever, call):
+                return Unmet(why=f"{at(step, call.name)}: {call.error}", step=step)
     if demand.times is not None and len(fitting) != demand.times:
         return _miscounted(fitting, calls)
     if not fitting and demand.times is None:
@@ -381,6 +386,8 @@ def unwanted_call(name: str, calls: Sequence[ToolCall]) -> Unmet | None:
 
 def _fits(demand: CallDemand, call: ToolCall) -> bool:
     if call.name != demand.name or demand.succeeded not in {None, call.succeeded}:
+        return False
+    if demand.succeeded is False and not has_ended(call):
         return False
     wanted = demand.arguments
     return wanted is None or not argument_differences(wanted, call.arguments, "contains")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import replace
 from functools import wraps
-from typing import Final, ParamSpec, TypeVar, cast
+from typing import Final, ParamSpec, TypeVar, cast, overload
 
 import pytest
 
@@ -51,12 +53,36 @@ def _told_in_words(give: Callable[P, T]) -> Callable[P, T]:
 @_told_in_words
 def domain(request: pytest.FixtureRequest) -> Domain:
     given: ActiveDomain | None = getattr(request, "param", None)
-    return (given or _ref(request).domain).domain
+    found = (given or _ref(request).domain).domain
+    return replace(found, tasks=OwnTasks(found.tasks))
+
+
+class OwnTasks(Sequence[Task]):
+    """The tasks of a domain for one test: what it does to one reaches nobody else."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._tasks = tasks
+
+    def __repr__(self) -> str:
+        return repr(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    @overload
+    def __getitem__(self, index: int) -> Task: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Task]: ...
+
+    def __getitem__(self, index: int | slice) -> Task | Sequence[Task]:
+        return deepcopy(self._tasks[index])
 
 
 @_told_in_words
 def task(request: pytest.FixtureRequest) -> Task:
-    return _ref(request).task
+    """Return a copy of the task: what a test does to it reaches no agent and no other test."""
+    return deepcopy(_ref(request).task)
 
 
 def agent(request: pytest.FixtureRequest) -> object:
@@ -112,7 +138,9 @@ def run(request: pytest.FixtureRequest, task: Task) -> Run:
     if spec is not None and spec != ref.key.agent:
         raise pytest.UsageError(LATE_MARK.format(spec, ref.key.agent))
     chosen: object = runs.agents.resolve(spec) if spec else _agent(request, ref)
-    return runs.run(ref, task, chosen, _approver(request), request.node)
+    # The test's own copy may have been changed; a fixture of the project says what is to be run.
+    given = ref.task if is_ours(definition(request.node, "sop_task")) else deepcopy(task)
+    return runs.run(ref, given, chosen, _approver(request), request.node)
 
 
 @_told_in_words

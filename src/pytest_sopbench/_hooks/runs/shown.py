@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from copy import deepcopy
 from functools import cached_property
 from typing import Final, Literal
 
@@ -18,7 +19,7 @@ from pytest_sopbench._core.end_state import SeenWorld
 from pytest_sopbench._core.hiding import harmless, masking
 from pytest_sopbench._core.judging import breaches, has_shown
 from pytest_sopbench._core.model.task import RunKey, Task, parameter_of
-from pytest_sopbench._core.model.trace import UNSEEN, Answer, ToolCall, Trace
+from pytest_sopbench._core.model.trace import UNSEEN, Answer, ToolCall, Trace, has_ended
 from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.records.reconstruct import refusal
 from pytest_sopbench._core.records.record import RunRecord
@@ -458,7 +459,12 @@ class Run:
     @property
     def task(self) -> Task:
         """The task that the agent was given."""
-        return self._judged.task
+        return self._own_task
+
+    @cached_property
+    def _own_task(self) -> Task:
+        # What a test does to it must reach no other test.
+        return deepcopy(self._judged.task)
 
     @property
     def trace(self) -> Trace:
@@ -669,8 +675,9 @@ class Run:
         self._fail("answer", harmless(self._redaction.text("\n".join(differs))))
 
     def _changes(self) -> Sequence[StateChange]:
-        changes = self._judged.trace.state
-        if changes is None:
+        trace = self._judged.trace
+        changes = trace.state
+        if changes is None or not all(has_ended(call) for call in trace.calls):
             raise ValueError(NO_STATE.format(domain=self._judged.task.domain))
         return changes
 

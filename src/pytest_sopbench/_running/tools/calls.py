@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import pairwise
-from threading import Lock
+from threading import Condition, Lock
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol, TypeAlias, cast
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.model.trace import (
+    NOT_ENDED,
     UNKNOWN_USAGE,
     Approval,
     Finding,
@@ -118,7 +119,7 @@ class OpenCall:
             name=self.name,
             arguments=self.arguments,
             result=None if running else self.result,
-            error="the call had not ended when the run did" if running else self.error,
+            error=NOT_ENDED if running else self.error,
             findings=self.findings,
             started=self.started,
             duration=until - self.started if self.duration is None else self.duration,
@@ -130,8 +131,10 @@ class CallLog:
     """Takes down calls until its limit or its end; safe to use from many threads."""
 
     __slots__ = (
+        "_answered",
         "_clock",
         "_closed",
+        "_ended",
         "_entries",
         "_lock",
         "_max_calls",
@@ -143,10 +146,12 @@ class CallLog:
 
     def __init__(self, *, max_calls: int, clock: Callable[[], float]) -> None:
         self._lock = Lock()
+        self._ended = Condition(self._lock)
         self._clock = clock
         self._max_calls = max_calls
         self._entries: list[OpenCall] = []
         self._closed: tuple[ToolCall, ...] | None = None
+        self._answered = False
         self._refused = 0
         self._replies: Callable[[], Asking | None] | None = None
         self.opened = clock()
@@ -168,7 +173,7 @@ class CallLog:
                 catch every error do not go on for ever with a model that is paid for.
         """
         with self._lock:
-            if self._closed is not None:
+            if self._closed is not None or self._answered:
                 self._refuse("the run is over: no tool can be called any more")
             limit_msg = f"the limit of {self._max_calls} tool calls is passed: the run is over"
             if self.over_limit:
@@ -227,10 +232,23 @@ class CallLog:
         with self._lock:
             return len(self._entries)
 
+    def await_last(self, seconds: float) -> None:
+        """Let no more calls begin, and wait until those that have begun have ended.
+
+        Whoever closes the log ends the wait, and it takes no longer than `seconds`.
+        """
+        with self._ended:
+            self._answered = True
+            self._ended.wait_for(self._is_quiet, seconds)
+
+    def _is_quiet(self) -> bool:
+        return self._closed is not None or all(one.duration is not None for one in self._entries)
+
     def close(self) -> None:
         with self._lock:
             if self._closed is None:
                 self._closed = self._calls()
+            self._ended.notify_all()
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -288,6 +306,7 @@ class CallLog:
         if self._closed is None and entry.duration is None:
             entry.duration = self.now() - entry.started
             entry.begun = len(self._entries)
+            self._ended.notify_all()
 
 
 def _asked_together(entries: Sequence[OpenCall]) -> Iterator[list[OpenCall]]:

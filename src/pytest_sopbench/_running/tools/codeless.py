@@ -170,42 +170,53 @@ UNSOUND: Final = "its tools.py left the world unsound: {why}"
 class RunWorld:
     """The tables of one run; whoever uses it lets one call in at a time.
 
-    A call that fails changes nothing: what it wrote before is taken back.
+    A call that fails changes nothing: what it wrote before is taken back. Code of the domain may
+    change the world at any time, so it is compared with what was told of it the last time.
     """
 
-    def __init__(self, world: World, more: Rows) -> None:
+    def __init__(self, world: World, more: Rows, *, has_code: bool) -> None:
         self._keys = world.keys
         self.tables: Final[Tables] = world.tables(more)
+        self._told = self._copy() if has_code else None
         self._written: list[tuple[str, Key, dict[str, JsonValue] | None]] = []
 
-    def call(
-        self, ask: Callable[[], JsonValue], *, by_code: bool
-    ) -> tuple[JsonValue, tuple[StateChange, ...]]:
-        """Have one call answered, and tell what it changed; the steps are not known here.
+    def call(self, ask: Callable[[], JsonValue]) -> tuple[JsonValue, tuple[StateChange, ...]]:
+        """Have one call answered, and tell what was changed since the last that succeeded.
+
+        The steps are not known here.
 
         Raises:
             ToolError: the call failed, or code of the domain left no world.
         """
-        before = self._copy() if by_code else None
-        held = {name: (rows, dict(rows)) for name, rows in self.tables.items()} if by_code else {}
+        before = None if self._told is None else self._copy()
+        held = {} if before is None else {n: (rows, dict(rows)) for n, rows in self.tables.items()}
         self._written = []
         try:
             result = ask()
-            self._refuse_unsound(before)
+            changes = self.untold() if before is not None else tuple(self._changes())
         except BaseException:
             if before is None:
                 self._take_back()
             else:
                 self._restore(before, held)
             raise
-        if before is None:
-            return result, tuple(self._changes())
-        return result, tuple(changes_between(before, self.tables, 0))
+        return result, changes
 
-    def _refuse_unsound(self, before: Tables | None) -> None:
-        why = "" if before is None else next(self._unsound(before), "")
+    def untold(self) -> tuple[StateChange, ...]:
+        """Tell what code of the domain has changed since the last time.
+
+        Raises:
+            ToolError: it left no world.
+        """
+        if self._told is None:
+            return ()
+        why = next(self._unsound(self._told), "")
         if why:
             raise ToolError(UNSOUND.format(why=why))
+        changes = tuple(changes_between(self._told, self.tables, 0))
+        if changes:
+            self._told = self._copy()
+        return changes
 
     def serve(self, tool: WorldTool, row: Row, arguments: Arguments) -> JsonValue:
         """Answer one call of a tool without code.
@@ -242,10 +253,14 @@ class RunWorld:
                 self.tables[table][key].update(before)
 
     def _copy(self) -> Tables:
-        return {
-            name: {key: copied(row) for key, row in rows.items()}
-            for name, rows in self.tables.items()
-        }
+        try:
+            return {
+                name: {key: copied(row) for key, row in rows.items()}
+                for name, rows in self.tables.items()
+            }
+        except (AttributeError, RuntimeError) as fault:
+            # By a thread of its own, between two calls or at this moment.
+            raise ToolError(UNSOUND.format(why=fault)) from None
 
     def _restore(self, before: Tables, held: Mapping[str, _Held]) -> None:
         """Put everything back, into the very tables and rows that code may hold."""

@@ -330,6 +330,7 @@ async def _acall_or_text(tools: Tools, name: str, arguments: Arguments) -> JsonV
 TOOLS_LISTED = 50
 TOOLS_COMPARED = 1_000
 NAME_KEPT = 1_000
+_PLACES: Final = 3
 NAME_COMPARED = 100
 """Characters from which on a name is none that somebody misspelled."""
 
@@ -361,6 +362,7 @@ class Toolbox:
         self._world = world
         # In the order in which they were made, each with the number of its call.
         self._changes: list[tuple[int, StateChange]] = []
+        self._world_is_known = True
         self._domain = domain
         self.trial: Final = trial
         self._checks = checks
@@ -398,14 +400,15 @@ class Toolbox:
 
     @property
     def state(self) -> tuple[StateChange, ...] | None:
-        """What the calls changed in the run's world; null if there is none."""
-        if self._world is None:
+        """What was changed in the run's world; null if there is none, or that is not known."""
+        if self._world is None or not self._world_is_known:
             return None
         steps = self.log.steps
         return tuple(replace(one, step=steps[number]) for number, one in [*self._changes])
 
     def close(self) -> None:
         """End the run: nothing is served or recorded after it, and the row is let go."""
+        self._look_once_more()
         self.log.close()
         self.told.close()
         self._row = None
@@ -413,6 +416,25 @@ class Toolbox:
         manager, self._manager = self._manager, None
         if isinstance(manager, McpManager):
             manager.close()
+
+    def _look_once_more(self) -> None:
+        """Take down what code of the domain has changed since the last call."""
+        # A call that is still at work holds the lock; what it did is not known anyway.
+        if (
+            self._world is None
+            or self.log.closed
+            or not self._one_at_a_time.acquire(blocking=False)
+        ):
+            return
+        try:
+            changes, calls = self._world.untold(), self.log.begun
+            self._changes += [(calls - 1, one) for one in changes]
+            # What no call can have led to stands at no step.
+            self._world_is_known = bool(calls) or not changes
+        except (ToolError, RuntimeError):
+            self._world_is_known = False
+        finally:
+            self._one_at_a_time.release()
 
     # What the agent asks, by its `Tools`.
 
@@ -538,7 +560,7 @@ class Toolbox:
         with self._one_at_a_time:
             if world is None:
                 return ask()
-            result, changes = world.call(ask, by_code=tool is None)
+            result, changes = world.call(ask)
             if not self.log.closed:
                 self._changes += [(call.number, one) for one in changes]
             return result
@@ -625,10 +647,12 @@ class ToolboxFactory:
         """
         output, manager = Output(), None
         known = self._domain.world
-        world = None if known is None else RunWorld(known, task.world)
+        has_code = self._manager_factory is not None
+        world = None if known is None else RunWorld(known, task.world, has_code=has_code)
         if self._manager_factory is not None:
             with captured(output):
                 manager = self._manager_factory(task, None if world is None else world.tables)
+            self._refuse_changed(world)
         return Toolbox(
             self._domain,
             self._checks,
@@ -640,3 +664,21 @@ class ToolboxFactory:
             world=world,
             trial=trial,
         )
+
+    def _refuse_changed(self, world: RunWorld | None) -> None:
+        """Check that no manager changed the world as it was made: no call could be blamed for it.
+
+        Raises:
+            ToolSpecError: it did.
+        """
+        try:
+            found = () if world is None else world.untold()
+            places = ", ".join(f"{one.table}[{one.key}]" for one in found[:_PLACES])
+        except (ToolError, RuntimeError) as fault:
+            places = str(fault)
+        if places:
+            raise ToolSpecError(
+                self._domain.tools_file or self._domain.folder,
+                f"its constructor changes the world: {places}",
+                hint="change it in process_tool_call alone; world.json has what a run begins with",
+            )
