@@ -181,6 +181,46 @@ def test_a_users_own_report_may_hold_a_lone_surrogate(pytester: pytest.Pytester,
     result.assert_outcomes(failed=6)
 
 
+@pytest.mark.parametrize("mode", [(), ("-n2",)], ids=["plain", "two workers"])
+def test_only_what_workers_send_is_made_encodable(
+    pytester: pytest.Pytester, lab: Path, mode: tuple[str, ...]
+) -> None:
+    """Another plugin may write reports of its own, and gets them as they are."""
+    pytester.makeconftest(
+        """
+        import pytest
+
+        class Writer:
+            def __init__(self, config):
+                self.config = config
+
+            def pytest_runtest_logreport(self, report):
+                data = self.config.hook.pytest_report_to_serializable(
+                    config=self.config, report=report
+                )
+                with open("seen.txt", "a") as file:
+                    file.write(ascii(dict(data["user_properties"])["lone"]) + "\\n")
+
+        def pytest_configure(config):
+            if not hasattr(config, "workerinput"):
+                config.pluginmanager.register(Writer(config))
+
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtest_makereport():
+            report = yield
+            report.user_properties.append(("lone", chr(0xD800)))
+            return report
+        """
+    )
+
+    result = pytester.runpytest("--sop-domain=lab", "--agent=habits:right", *mode)
+
+    result.assert_outcomes(passed=6)
+    seen = set((pytester.path / "seen.txt").read_text().splitlines())
+    assert len(seen) == 1
+    assert (r"'\ud800'" in seen) == (not mode)
+
+
 def test_the_outcome_reaches_junit_xml(pytester: pytest.Pytester, lab: Path) -> None:
     pytester.runpytest(
         "--sop-domain=lab",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import queue
 import threading
 import time
@@ -656,6 +657,49 @@ def test_a_thread_that_never_begins_is_not_waited_for(monkeypatch: pytest.Monkey
 
     with pytest.raises(RuntimeError, match="the new thread did not begin"):
         starting.start(DiesEarly(daemon=True))
+
+
+def test_a_thread_outlives_what_is_raised_in_it_between_two_runs(
+    flights: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent may raise in all threads, and the next run is given to one that looks idle."""
+    engine = flights.engine(1, timeout=SOON)
+    go_on, raised = engine._start_queued, threading.Event()
+
+    def raising() -> None:
+        in_worker = threading.current_thread().name.startswith("sopbench-agent")
+        if in_worker and not raised.is_set():
+            raised.set()
+            raise SystemExit
+        go_on()
+
+    monkeypatch.setattr(engine, "_start_queued", raising)
+    engine.submit(flights.job("a", lambda: "done"))
+    engine.wait("a")
+    assert raised.wait(SOON)
+
+    engine.submit(flights.job("b", lambda: "done"))
+
+    assert "done" == text(engine.wait("b"))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_run_ends_though_something_was_raised_in_the_thread_that_waited_for_it(
+    flights: Any,
+) -> None:
+    """What is raised from another thread comes as the thread wakes, with a run in its hands."""
+    engine = flights.engine(1, timeout=SOON)
+    engine.submit(flights.job("a", lambda: str(threading.get_ident())))
+    ident = int(text(engine.wait("a")))
+    # A run is over a moment before its thread waits for the next one.
+    time.sleep(0.2)
+
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(ValueError))
+    for key in "bc":
+        engine.submit(flights.job(key, lambda: "done"))
+
+    assert engine.wait("b").ending in {Ending.RETURNED, Ending.RAISED}
+    assert "done" == text(engine.wait("c"))
 
 
 # Sync code that waits for async code, and the other way round.

@@ -173,6 +173,34 @@ def test_an_async_run_that_does_not_let_itself_be_cancelled_is_abandoned(flights
     release.set()
 
 
+def test_a_loop_that_hears_of_the_end_is_kept_though_the_agent_goes_on(flights: Any) -> None:
+    """Runs that share a client share a loop."""
+    clock, entered, release = HandClock(), threading.Event(), threading.Event()
+
+    async def stubborn() -> None:
+        entered.set()
+        while not release.is_set():
+            try:
+                await asyncio.sleep(0.01)
+            except asyncio.CancelledError:
+                continue
+
+    engine = flights.engine(2, timeout=10.0, clock=clock)
+    engine.submit(flights.job("stubborn", stubborn))
+    assert entered.wait(SOON)
+    before = engine._loop.current()
+    clock.move(engine, 10.0)
+    assert Ending.TIMED_OUT is engine.wait("stubborn").ending
+    for _ in range(10):
+        turned = threading.Event()
+        engine._loop.current().call(lambda _, turned=turned: turned.set())
+        assert turned.wait(SOON)
+        clock.move(engine, 1.0)
+
+    assert before is engine._loop.current()
+    release.set()
+
+
 def test_a_loop_that_is_blocked_is_replaced(flights: Any) -> None:
     clock, blocked, release = HandClock(), threading.Event(), threading.Event()
 
