@@ -238,7 +238,7 @@ def test_where_there_is_no_thread_for_another_loop_the_next_look_tries_again(
     bed.queues("innocent")
 
     with monkeypatch.context() as patch:
-        patch.setattr(loop_thread, "start", scarce)
+        patch.setattr(loop_thread.Thread, "start", scarce)
         bed.pass_time(10.0)
         assert Ending.TIMED_OUT is bed.ending("guilty")
     bed.pass_time(1.0)

@@ -18,8 +18,6 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from pytest_sopbench._running.observing import end_child_of
 
-from .threads import OneShotEvent, start
-
 # Wait for async work from sync code, and for sync work from async code.
 #
 # Threads are daemons and never of a pool: a pool waits for its threads when the interpreter ends,
@@ -57,7 +55,7 @@ def in_thread(work: Callable[[], T]) -> Future[T]:
         except BaseException as error:  # noqa: BLE001 - it belongs to the one who waits
             future.set_exception(error)
 
-    start(Thread(target=run, daemon=True, name="sopbench-thread"))
+    Thread(target=run, daemon=True, name="sopbench-thread").start()
     return future
 
 
@@ -146,14 +144,7 @@ class SharedLoop:
 # Settle what one run's agent returned on the loop of all runs, so that it can be cancelled.
 
 _End: TypeAlias = "SimpleQueue[tuple[object, BaseException | None]]"
-"""What a run's agent came to; the first entry counts.
-
-It is one step for whoever puts and for whoever gets. A `Future` is written in Python: if the
-memory is used up, it may be left locked for good.
-"""
-
-GRACE: Final = 1.0
-"""Seconds that a cancelled async agent has to end, before it counts as abandoned."""
+"""What a run's agent came to; the first entry counts."""
 
 
 class CancellableAwait:
@@ -177,7 +168,6 @@ class CancellableAwait:
         self._begin: Callable[[LoopThread, AbstractEventLoop], None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._cancelled = False
-        self._heard = False
         self.is_lost = False
 
     @property
@@ -260,15 +250,7 @@ class CancellableAwait:
         self.is_lost = True
         self.cancel()
 
-    def has_ended(self) -> bool:
-        """Tell, some time after `cancel`, whether the agent has ended; mend a blocked loop."""
-        if not self._heard and self._home is not None:
-            self._shared.replace(self._home)
-            return False
-        return self._task is None or self._task.done()
-
     def _cancel(self, _loop: AbstractEventLoop) -> None:
-        self._heard = True
         if self._task is not None:
             self._task.cancel()
 
@@ -311,10 +293,9 @@ class LoopThread:
         self._answered = True
         self.silent_since: float | None = None
         self.left_at: float | None = None
-        self._ended = OneShotEvent()
-        self._thread = Thread(target=self._serve, daemon=True, name="sopbench-loop")
+        self._ended = Event()
         try:
-            start(self._thread)
+            Thread(target=self._serve, daemon=True, name="sopbench-loop").start()
         except BaseException:
             self._loop.close()
             raise

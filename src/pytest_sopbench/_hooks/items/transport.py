@@ -199,7 +199,8 @@ class ReportHooks:
         report = yield
         if left is not None:
             del stash[LEFT]
-            _take_own_time(report, stash[WAITED], left.trace.duration)
+            # How long the run took, and not how long its test waited for it.
+            report.duration = max(0.0, report.duration - stash[WAITED]) + left.trace.duration
         is_first, self._plan_sent = not self._plan_sent, True
         is_rerun = RERUN in stash
         if left is not None or is_first or is_rerun:
@@ -235,6 +236,12 @@ class ReportHooks:
         )
         attach(report, payload, is_sent=is_sent)
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_report_to_serializable(self) -> Generator[None, Any, Any]:
+        data = yield
+        # One lone surrogate would end the session of a worker.
+        return sanitised(data) if hasattr(self._sop.config, "workerinput") else data
+
     @pytest.hookimpl
     def pytest_sessionfinish(self) -> None:
         output: dict[str, Any] | None = getattr(self._sop.config, "workeroutput", None)
@@ -254,11 +261,6 @@ class ReportHooks:
         return result
 
 
-def _take_own_time(report: pytest.TestReport, waited: float, took: float) -> None:
-    """Report the time that a run took, and not how long its test waited for it."""
-    report.duration = max(0.0, report.duration - waited) + took
-
-
 def _found(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> FailedBy | None:
     """Return what of its run a test failed by; whatever else failed in it, nothing forgives."""
     run = item.stash.get(RUN, None)
@@ -271,11 +273,3 @@ def _found(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> F
     by_run, ignored = item.stash.get(BY_RUN, False), answer_ignored(item)
     found = run.failed_by(excinfo.value, by_run=by_run, answer_ignored=ignored)
     return None if found is None else FailedBy(*found)
-
-
-class ReportSanitizer:
-    """Makes every report of a worker encodable: one lone surrogate would end the session."""
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_report_to_serializable(self) -> Generator[None, Any, Any]:
-        return sanitised((yield))

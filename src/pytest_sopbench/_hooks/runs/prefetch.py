@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cached_property, partial
+from functools import cached_property
 from importlib import import_module
 from math import inf
 from pathlib import Path
@@ -23,7 +23,6 @@ import pytest
 from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import MASK, RunKey, Task
 from pytest_sopbench._core.model.trace import NO_RECORDING, Trace
-from pytest_sopbench._core.protocols import RunWrapper
 from pytest_sopbench._core.records.event_log import trace_of_log
 from pytest_sopbench._core.records.reconstruct import trace_of, verdict_of
 from pytest_sopbench._core.records.record import RunRecord, from_line
@@ -176,15 +175,9 @@ class Starts:
 # What others put around each attempt at a run, by the hook `pytest_sop_wrap_run`.
 
 
-def run_wrapper(config: pytest.Config) -> RunWrapper | None:
-    """Return all wrappers as one, or `None` if nobody wraps runs and none need pay for it."""
-    hook: pluggy.HookCaller = config.hook.pytest_sop_wrap_run
-    # Asked for each run: a `conftest.py` further down may have come since.
-    return partial(_wrapped, hook) if hook.get_hookimpls() else None
-
-
 @contextmanager
-def _wrapped(hook: pluggy.HookCaller, key: RunKey, attempt: int, /) -> Generator[None]:
+def wrapped(hook: pluggy.HookCaller, key: RunKey, attempt: int, /) -> Generator[None]:
+    """Enter what others put around an attempt."""
     with ExitStack() as stack:
         for manager in hook(key=key, attempt=attempt):
             stack.enter_context(manager)

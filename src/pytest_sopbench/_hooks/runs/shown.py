@@ -13,7 +13,6 @@ from pytest_sopbench._core.contract import RuleResult, check_contract, contract_
 from pytest_sopbench._core.demands import Known, RuleState
 from pytest_sopbench._core.documents.comparing import difference_at
 from pytest_sopbench._core.documents.schema import DocumentRules
-from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.end_state import SeenWorld
 from pytest_sopbench._core.hiding import harmless, masking
 from pytest_sopbench._core.judging import breaches, has_shown
@@ -28,7 +27,6 @@ from pytest_sopbench._core.trajectory.calls import (
     Call,
     CallDemand,
     CallForms,
-    ExpectedCall,
     Trajectory,
     Unmet,
     expected_calls,
@@ -68,7 +66,7 @@ class Calls:
     def __init__(self, done: JudgedRun, redaction: Redaction) -> None:
         self._done = done
         self._domain = done.ref.domain.domain
-        self._tools = done.ref.domain.tool_names
+        self._tools = tuple(spec.name for spec in self._domain.tool_specs)
         self._trace = done.trace
         self._redaction = redaction
 
@@ -241,7 +239,10 @@ def rerun_line(sop: SopSession, ref: TaskRef, test: str = "") -> str:
     # A trial that is recorded beside others replaces all of them if they are not asked for.
     among = options.replay.mode == "auto" and options.trials > 1
     if test:
-        words.append(_typed_id(sop, test))
+        # pytest writes ids from rootdir, and reads them from here.
+        file, sign, name = test.partition("::")
+        path = sop.config.rootpath / file
+        words.append(f"{sop.shown(path)}{sign}{name}" if path.exists() else test)
         words += [f"--sop-domain={value}" for value in options.domains if options.typed_domains]
     elif trial > 1 or among or parameter_of(ref.key.agent) or not ref.key.task.isprintable():
         # `--sop-domain` names tasks, and a task has all of its trials and agents. If its id
@@ -275,13 +276,6 @@ def _place(sop: SopSession, ref: TaskRef) -> str:
     return sop.shown(active.domain.data_file)
 
 
-def _typed_id(sop: SopSession, nodeid: str) -> str:
-    """Return a node id as it is typed: pytest writes ids from rootdir, and reads them from here."""
-    file, sign, name = nodeid.partition("::")
-    path = sop.config.rootpath / file
-    return f"{sop.shown(path)}{sign}{name}" if path.exists() else nodeid
-
-
 def _given(config: pytest.Config) -> Iterator[str]:
     """Yield our options that decide a run, wherever they were given."""
     for spec in TABLE:
@@ -300,30 +294,21 @@ def _typed(typed: Sequence[str], config: pytest.Config) -> Iterator[str]:
     for word in words:
         if word == "--":
             return
-        name, sign, value = word.partition("=") if word.startswith("--") else _short(word)
+        # `-p NAME` may be written as `-pNAME`.
+        short = word[:2], word[2:] and "=", word[2:]
+        name, sign, value = word.partition("=") if word.startswith("--") else short
         if word in _FLAGS or (name in of_project and (sign or not of_project[name])):
             yield word
         elif name in of_project:
             yield f"{word}={next(words, '')}"
         elif name in _VALUES:
             value = value if sign else next(words, "")
-            if _VALUES[name] != "-o" or _decides(value):
-                yield from _written(_VALUES[name], value)
-
-
-def _short(word: str) -> tuple[str, str, str]:
-    """Split a word as `-p` and `-pNAME` are split."""
-    return word[:2], word[2:] and "=", word[2:]
-
-
-def _written(name: str, value: str) -> tuple[str, ...]:
-    return (f"{name}={value}",) if name.startswith("--") else (name, value)
-
-
-def _decides(override: str) -> bool:
-    """Tell whether an ini value given by `-o` decides a run; one of other plugins may."""
-    spec = SPECS.get(override.partition("=")[0].strip())
-    return spec is None or spec.again == SAME
+            written, spec = _VALUES[name], SPECS.get(value.partition("=")[0].strip())
+            # An ini value of ours may decide nothing; one of other plugins may.
+            if written != "-o" or spec is None or spec.again == SAME:
+                yield from (
+                    (f"{written}={value}",) if written.startswith("--") else (written, value)
+                )
 
 
 def _of_conftest(config: pytest.Config) -> dict[str, bool]:
@@ -370,17 +355,13 @@ def explain_run(
             inputs=inputs,
             rerun=rerun_line(sop, ref, test),
             location=f"{sop.shown(domain.data_file)}:{task.line}",
-            expected=expected_calls_of(sop, domain, ref.key.task),
+            expected=redaction.of(hidden).expected_calls(
+                domain.expected_calls.get(ref.key.task, ())
+            ),
             told_in=_told_in(sop, record),
         )
     lines += next_lines("", show_line(sop, record.key))
     return harmless(redaction.text("\n".join(lines)))
-
-
-def expected_calls_of(sop: SopSession, domain: Domain, task: str) -> tuple[ExpectedCall, ...]:
-    """Return the calls that are expected of a task, as they may be shown."""
-    redaction = sop.options.redaction.of(domain.private_columns)
-    return redaction.expected_calls(domain.expected_calls.get(task, ()))
 
 
 def _told_in(sop: SopSession, record: RunRecord) -> str:

@@ -75,16 +75,6 @@ _UNREADY: Final = "\nlines: is for a child that writes ready first; exec: is for
 _READY_WITHIN: Final = 60.0
 
 
-def resolve_exec(spec: str, context: AgentContext) -> ExecAgent:
-    """Return the agent of `exec:COMMAND`."""
-    return ExecAgent(_command(spec, EXEC, context.path), context)
-
-
-def resolve_lines(spec: str, context: AgentContext) -> LinesAgent:
-    """Return the agent of `lines:COMMAND`."""
-    return LinesAgent(_command(spec, LINES, context.path), context)
-
-
 def _command(spec: str, prefix: str, folder: Path) -> list[str]:
     try:
         words = shlex.split(spec.removeprefix(prefix))
@@ -109,8 +99,8 @@ def _command(spec: str, prefix: str, folder: Path) -> list[str]:
 class ExecAgent:
     """Starts a child for each run; an async agent, so that it ends with its run."""
 
-    def __init__(self, command: list[str], context: AgentContext) -> None:
-        self._command = command
+    def __init__(self, spec: str, context: AgentContext) -> None:
+        self._command = _command(spec, EXEC, context.path)
         self._folder = context.path
         self._timeout = context.options.timeout
         self._server: ToolServer = shared_server(Address(*context.options.tool_address))
@@ -268,8 +258,8 @@ def _complain(status: int, log: str) -> None:
 class LinesAgent:
     """Keeps children that make runs; starts another one if all have as many as they want."""
 
-    def __init__(self, command: list[str], context: AgentContext) -> None:
-        self._command = command
+    def __init__(self, spec: str, context: AgentContext) -> None:
+        self._command = _command(spec, LINES, context.path)
         self._folder = context.path
         self._timeout = context.options.timeout
         self._lock = Lock()

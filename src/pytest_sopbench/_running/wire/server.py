@@ -171,8 +171,13 @@ class ToolServer:
         if scope["type"] != "http":
             return
         status, body = await self._answer(scope, receive, send)
-        if status:
-            await _respond(send, status, body)
+        if not status:
+            return
+        # Text that no encoding takes comes out escaped.
+        text = json.dumps(body).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(text))]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": text})
 
     async def _answer(  # noqa: PLR0911 - a status for each thing that may be asked
         self, scope: Message, receive: Receive, send: Send
@@ -281,14 +286,6 @@ async def _body(receive: Receive) -> bytes | None:
             return b"".join(chunks)
 
 
-async def _respond(send: Send, status: int, body: JsonValue) -> None:
-    # Text that no encoding takes comes out escaped.
-    text = json.dumps(body).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(text))]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": text})
-
-
 async def _started(server: ToolServer) -> Any:
     """Return the MCP application, running until the process ends."""
     app = mcp_app(server.tools_of, server.serve, OVER)
@@ -340,11 +337,8 @@ def mcp_app(
     from mcp.server.lowlevel import Server  # noqa: PLC0415
     from mcp.server.transport_security import TransportSecuritySettings  # noqa: PLC0415
 
-    def tools_in(context: Any) -> Tools | None:
-        return tools_of(context.request.path_params["run"])
-
     async def list_tools(context: Any, _: object) -> Any:
-        tools = tools_in(context)
+        tools = tools_of(context.request.path_params["run"])
         specs = [] if tools is None else tools.json_schema()
         return types.ListToolsResult(tools=[types.Tool(**_as_tool(one)) for one in specs])
 

@@ -340,7 +340,9 @@ def _read(path: Path) -> Service:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
         msg = f"{path}: {fault}"
         raise AgentSpecError(msg, hint=f"write {_EXAMPLE}") from None
-    _known(path, data)
+    for key in data:
+        if key not in KEYS:
+            _refuse(path, key, "unknown key", f"it may be {', '.join(KEYS)}")
     ca_file = _text(path, data, "ca_file", "")
     return Service(
         url=_url(_text(path, data, "url"), f"{path}, url"),
@@ -354,12 +356,6 @@ def _read(path: Path) -> Service:
         redirects=_count(path, data, "redirects"),
         ca_file=path.parent / from_home(ca_file) if ca_file else None,
     )
-
-
-def _known(path: Path, data: Mapping[str, object]) -> None:
-    for key in data:
-        if key not in KEYS:
-            _refuse(path, key, "unknown key", f"it may be {', '.join(KEYS)}")
 
 
 def _refuse(path: Path, key: str, problem: str, hint: str) -> None:
