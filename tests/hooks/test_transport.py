@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench import Outcome, RunRecord
-from pytest_sopbench._hooks.items.transport import Payload, attach, detach, sanitised
+from pytest_sopbench._hooks.items.transport import PAYLOAD, Payload, sanitised
 
 LONE = "\\ud83d"
 
@@ -286,40 +285,14 @@ def test_text_that_is_encodable_is_left_alone(text: str) -> None:
     assert text == sanitised(text)
 
 
-SENT = Payload(plan="{}", line="{}", events="a\n", taken_over=True, inherited=True, is_rerun=True)
-
-
-@pytest.mark.parametrize(
-    "payload",
-    [
-        pytest.param(SENT, id="all of it"),
-        pytest.param(Payload(plan=""), id="an empty plan"),
-        pytest.param(Payload(line="{}"), id="a run"),
-        pytest.param(Payload(), id="nothing"),
-    ],
-)
-@pytest.mark.parametrize("is_sent", [False, True], ids=["here", "to another process"])
-def test_a_payload_is_taken_off_as_it_was_attached(payload: Payload, *, is_sent: bool) -> None:
+def test_a_payload_reaches_another_process_as_it_is() -> None:
+    sent = Payload(plan="{}", line="{}", events="a\n", taken_over=True, is_rerun=False)
     report = a_report()
+    setattr(report, PAYLOAD, sent)
 
-    attach(report, payload, is_sent=is_sent)
-    if is_sent:
-        values = execnet.loads(execnet.dumps(sanitised(report._to_json())))
-        report = pytest.TestReport._from_json(values)
+    values = execnet.loads(execnet.dumps(sanitised(report._to_json())))
 
-    assert payload == detach(report)
-    assert Payload() == detach(report)
-
-
-def test_a_record_stays_in_the_process_that_made_the_run() -> None:
-    record = RunRecord(domain="lab", task="T_01", outcome=Outcome.CORRECT)
-    here, sent = a_report(), a_report()
-
-    attach(here, Payload(line="{}", record=record), is_sent=False)
-    attach(sent, Payload(line="{}", record=record), is_sent=True)
-
-    assert record is detach(here).record
-    assert detach(sent).record is None
+    assert sent == getattr(pytest.TestReport._from_json(values), PAYLOAD)
 
 
 def a_report() -> pytest.TestReport:

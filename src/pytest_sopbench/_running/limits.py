@@ -103,7 +103,7 @@ class Job(Generic[K]):
     unavailable: Callable[[BaseException], bool] = lambda _: False
     timed_out: Callable[[BaseException], bool] = lambda _: False
     alone: bool = False
-    wrap: Callable[[int], AbstractContextManager[None]] | None = None
+    wrap: Callable[[int], AbstractContextManager[object]] | None = None
     compare: Callable[[Trace], Trace] | None = None
 
     state: State = field(default=State.QUEUED, init=False)

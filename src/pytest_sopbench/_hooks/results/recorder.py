@@ -26,7 +26,6 @@ from pytest_sopbench._hooks.items.transport import (
     PAYLOAD,
     FailedBy,
     Payload,
-    detach,
     mark_failed_by,
 )
 from pytest_sopbench._hooks.results.resume import Resumption
@@ -193,24 +192,24 @@ class SessionRecorder:
             # A run that Ctrl-C caught between the counts and the file would be in one of them only.
             with interrupts_held_back():
                 # Taken off the report, because pytest keeps every report until the end.
-                self._take(report, detach(report))
+                self._take(report, report.__dict__.pop(PAYLOAD))
         if report.when == "teardown":
             self._first_runs.check()
 
     def _take(self, report: pytest.TestReport, payload: Payload) -> None:
-        if payload.plan is not None:
-            self.learn(payload.plan, getattr(report, "node", None))
-        if payload.is_rerun and (key := self._sop.plan.key(report.nodeid)):
+        if "plan" in payload:
+            self.learn(payload["plan"], getattr(report, "node", None))
+        if payload.get("is_rerun") and (key := self._sop.plan.key(report.nodeid)):
             # Another plugin ran the item again; the first verdict counts.
             self._tally(key.domain, key.agent).add_rerun()
-        if payload.line is not None:
-            # In the process that made the run, its record need not be read back.
-            record = payload.record or from_line(payload.line)
-            if payload.inherited and record.key in self._outcomes:
+        if "line" in payload:
+            record = payload["record"] if "record" in payload else from_line(payload["line"])
+            taken_over = payload.get("taken_over", False)
+            if payload.get("inherited") and record.key in self._outcomes:
                 # Reported before its worker died; a second test of the task has asked for it.
                 return
-            self._enter(record, payload.line, payload.events, taken_over=payload.taken_over)
-            if not payload.taken_over:
+            self._enter(record, payload["line"], payload.get("events", ""), taken_over=taken_over)
+            if not taken_over:
                 self._first_runs.watch(record)
 
     def learn(self, plan: str, node: Any) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from functools import cached_property
 from importlib import import_module
 from math import inf
@@ -175,13 +175,12 @@ class Starts:
 # What others put around each attempt at a run, by the hook `pytest_sop_wrap_run`.
 
 
-@contextmanager
-def wrapped(hook: pluggy.HookCaller, key: RunKey, attempt: int, /) -> Generator[None]:
-    """Enter what others put around an attempt."""
+def wrapped(hook: pluggy.HookCaller, key: RunKey, attempt: int, /) -> ExitStack:
+    """Enter what others put around an attempt, and return what leaves it."""
     with ExitStack() as stack:
         for manager in hook(key=key, attempt=attempt):
             stack.enter_context(manager)
-        yield
+        return stack.pop_all()
 
 
 # The runs that an earlier session has finished, in a process whose items ask for them.
