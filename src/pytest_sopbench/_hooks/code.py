@@ -44,6 +44,7 @@ from pytest_sopbench.errors import SopbenchError
 
 # The reference agents as a source of agents: their room is loaded when one of them is used.
 
+AGENT: Final = "sop_agent"
 _BASE: Final = "pytest_sopbench.agents.model_agent"
 """The module of the class that all reference agents have as a base."""
 
@@ -110,11 +111,17 @@ def check_agent_given(sop: SopSession, node: pytest.Item | pytest.Collector) -> 
         raise pytest.UsageError(msg)
 
 
+def definitions(node: pytest.Item | pytest.Collector, name: str) -> Sequence[Any]:
+    """Return what defines the fixtures of that name as this node sees them, the nearest last."""
+    # pytest has no public way to ask which fixture an item gets. What an item itself knows lacks
+    # the agent, which is asked for only if no marker names another one.
+    manager: Any = getattr(node.session, "_fixturemanager")  # noqa: B009 - not in pytest's types
+    return manager.getfixturedefs(name, node) or ()
+
+
 def overriding_fixture(node: pytest.Item | pytest.Collector) -> str:
     """Say which fixture of the project stands for ours, or nothing if none does."""
-    # pytest has no public way to ask which fixtures a node sees.
-    manager: Any = getattr(node.session, "_fixturemanager")  # noqa: B009 - not in pytest's types
-    found: Sequence[Any] = manager.getfixturedefs("sop_agent", node) or ()
+    found = definitions(node, AGENT)
     if len(found) < 2:  # noqa: PLR2004 - ours is always there
         return ""
     # Where it is defined is known by its function; a fixture may also be made in other ways.
@@ -220,8 +227,6 @@ class Agents:
 
 # Several agents under test: by options, or by a fixture `sop_agent` with parameters.
 
-AGENT: Final = "sop_agent"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentParameters:
@@ -243,9 +248,7 @@ def agent_parameters(
     sop: SopSession, node: pytest.Item | pytest.Collector
 ) -> AgentParameters | None:
     """Return the agents that a test is run by, or `None` if it is run by one."""
-    # pytest has no public way to ask which fixture a node gets.
-    manager: Any = getattr(node.session, "_fixturemanager")  # noqa: B009 - not in pytest's types
-    found: Sequence[Any] = manager.getfixturedefs(AGENT, node) or ()
+    found = definitions(node, AGENT)
     if found and found[-1].params:
         labels = _labels(found[-1])
         return AgentParameters(

@@ -174,8 +174,7 @@ class ReportHooks:
         report = yield
         if left is not None:
             del stash[LEFT]
-            # How long the run took, and not how long its test waited for it.
-            report.duration = max(0.0, report.duration - stash[WAITED]) + left.trace.duration
+            _take_own_time(report, stash[WAITED], left.trace.duration)
         is_first, self._plan_sent = not self._plan_sent, True
         is_rerun = RERUN in stash
         if left is not None or is_first or is_rerun:
@@ -226,6 +225,11 @@ class ReportHooks:
         if REF in item.stash:
             self._runs.release(item)
         return result
+
+
+def _take_own_time(report: pytest.TestReport, waited: float, took: float) -> None:
+    """Report the time that a run took, and not how long its test waited for it."""
+    report.duration = max(0.0, report.duration - waited) + took
 
 
 def _found(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> FailedBy | None:

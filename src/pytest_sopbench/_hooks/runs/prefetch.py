@@ -26,6 +26,7 @@ from pytest_sopbench._core.model.trace import NO_RECORDING, Trace
 from pytest_sopbench._core.records.event_log import trace_of_log
 from pytest_sopbench._core.records.reconstruct import trace_of, verdict_of
 from pytest_sopbench._core.records.record import RunRecord, from_line
+from pytest_sopbench._hooks.code import definitions
 from pytest_sopbench._hooks.runs.reportable import JudgedRun
 from pytest_sopbench._hooks.session.domains import TaskRef, shares
 from pytest_sopbench._hooks.session.session import SopSession
@@ -93,10 +94,7 @@ def may_run_ahead(item: pytest.Item, current: pytest.Item) -> bool:
 
 def definition(item: pytest.Item | pytest.Collector, name: str) -> Any:
     """Return what defines the fixture of that name as this node sees it, or `None`."""
-    # pytest has no public way to ask which fixture an item gets. What an item itself knows lacks
-    # the agent, which is asked for only if no marker names another one.
-    manager: Any = getattr(item.session, "_fixturemanager", None)
-    found = manager.getfixturedefs(name, item) if manager is not None else None
+    found = definitions(item, name)
     return found[-1] if found else None
 
 

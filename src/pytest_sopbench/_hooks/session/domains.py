@@ -158,15 +158,17 @@ class Pace:
     limit: Limit
     ahead: int
     timeout: float | None
-    direct: bool
+
+    @property
+    def direct(self) -> bool:
+        return self.limit.highest == 1 and self.timeout is None
 
 
 def pace_of(config: pytest.Config, options: Options) -> Pace:
     """Return the pace of this process, which may be one of several workers."""
     if needs_main_thread(config):
-        return Pace(limit=Limit.fixed(1), ahead=0, timeout=None, direct=True)
+        return Pace(limit=Limit.fixed(1), ahead=0, timeout=None)
     limit = _limit(config, options)
-    direct = limit.highest == 1 and options.timeout is None
     # One run at a time begins when its test asks, as a test's own code would do it.
     ahead = AHEAD * limit.highest if limit.highest > 1 else 0
     stops_early = bool(config.getoption("maxfail", 0))
@@ -174,7 +176,7 @@ def pace_of(config: pytest.Config, options: Options) -> Pace:
         # What is begun beyond the test that ends the session is paid for in vain, and what a
         # worker has spent the controller learns in the order of the tests.
         ahead = min(ahead, limit.highest)
-    return Pace(limit=limit, ahead=0 if direct else ahead, timeout=options.timeout, direct=direct)
+    return Pace(limit=limit, ahead=ahead, timeout=options.timeout)
 
 
 def needs_main_thread(config: pytest.Config) -> bool:
