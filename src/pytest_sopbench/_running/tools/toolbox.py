@@ -276,14 +276,7 @@ def _behind(tools: Tools) -> Toolbox:
 def serve(tools: Tools, name: str, arguments: object) -> Served:
     """Make a call from its begin to its end, and return what came of it."""
     behind = _registry.get(tools)
-    if behind is None:
-        return None, ToolError(_NO_RUN)
-    call = behind.begin(name, arguments)
-    if not isinstance(call, OpenCall):
-        return None, call
-    served = behind.answer(call)
-    behind.log.end(call)
-    return served
+    return behind.serve(name, arguments) if behind else (None, ToolError(_NO_RUN))
 
 
 def begin(tools: Tools, name: str, arguments: object) -> OpenCall | ToolError | RunOverError:
@@ -451,44 +444,27 @@ class Toolbox:
             return self._manager is not None
         return name not in self._domain.lookups and name in self._checks
 
+    def serve(self, name: str, arguments: object) -> Served:
+        """Make a call from its begin to its end."""
+        with masking(self._mask):
+            call = self._begun(name, arguments)
+            if not isinstance(call, OpenCall):
+                return None, call
+            served = self._answered(call)
+        self.log.end(call)
+        return served
+
     # An agent's own threads do not have the context of the run, so each door has its mask.
 
     def begin(self, name: str, arguments: object) -> OpenCall | ToolError | RunOverError:
         """Record that a call begins, or return why it must not."""
         with masking(self._mask):
-            said = to_json_value(name, self._notes)
-            name = said if isinstance(said, str) else repr(said)
-            if len(name) > NAME_KEPT:
-                name = f"{ready_to_cut(name)[:NAME_KEPT]}... ({len(name):,} characters)"
-            given = to_json_value(arguments, self._notes)
-            if is_too_long(given):
-                # It is recorded as the bad call that it is: no tool takes a text for arguments.
-                given = f"[more than {TEXT_LIMIT:,} characters]"
-            try:
-                return self.log.begin(name, given)
-            except (ToolError, RunOverError) as error:
-                return _bare(error)
+            return self._begun(name, arguments)
 
     def answer(self, call: OpenCall) -> Served:
         """Check and answer a call that has begun; an error comes back as a value."""
         with masking(self._mask):
-            if not self.log.ask(call):
-                return None, ToolError(GIVEN_UP)
-            try:
-                self._refuse(call)
-                result = self._answer(call)
-            except Unavailable as error:
-                self.away = self.away or problem_of(error)
-                told = f"the tool cannot be reached: {escape_surrogates(str(error), self._notes)}"
-                self.log.answer(call, error=told)
-                return None, ToolError(told)
-            except ToolError as error:
-                self.log.answer(call, error=escape_surrogates(str(error), self._notes))
-                return None, _bare(error)
-            # The agent's own: what it does to its value must not change the record.
-            value = to_json_value(result)
-            self.log.answer(call, result=result)
-            return value, None
+            return self._answered(call)
 
     def report(self, usage: object, messages: object, notes: object, model: object) -> None:
         with masking(self._mask):
@@ -497,6 +473,39 @@ class Toolbox:
     def record_approval(self, step: str, by: str, granted: bool, reason: str) -> None:
         with masking(self._mask):
             self.told.approve(step, by, granted=granted, reason=reason)
+
+    def _begun(self, name: str, arguments: object) -> OpenCall | ToolError | RunOverError:
+        said = to_json_value(name, self._notes)
+        name = said if isinstance(said, str) else repr(said)
+        if len(name) > NAME_KEPT:
+            name = f"{ready_to_cut(name)[:NAME_KEPT]}... ({len(name):,} characters)"
+        given = to_json_value(arguments, self._notes)
+        if is_too_long(given):
+            # It is recorded as the bad call that it is: no tool takes a text for arguments.
+            given = f"[more than {TEXT_LIMIT:,} characters]"
+        try:
+            return self.log.begin(name, given)
+        except (ToolError, RunOverError) as error:
+            return _bare(error)
+
+    def _answered(self, call: OpenCall) -> Served:
+        if not self.log.ask(call):
+            return None, ToolError(GIVEN_UP)
+        try:
+            self._refuse(call)
+            result = self._answer(call)
+        except Unavailable as error:
+            self.away = self.away or problem_of(error)
+            told = f"the tool cannot be reached: {escape_surrogates(str(error), self._notes)}"
+            self.log.answer(call, error=told)
+            return None, ToolError(told)
+        except ToolError as error:
+            self.log.answer(call, error=escape_surrogates(str(error), self._notes))
+            return None, _bare(error)
+        # The agent's own: what it does to its value must not change the record.
+        value = to_json_value(result)
+        self.log.answer(call, result=result)
+        return value, None
 
     def _refuse(self, call: OpenCall) -> None:
         """Find out what is wrong with a call, and refuse it if that is asked for."""
