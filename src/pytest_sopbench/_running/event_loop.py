@@ -241,6 +241,7 @@ class CancellableAwait:
         if self._home is None or self._end is None:
             return False
         self._end.put((None, CancelledError()))
+        self._home.unheard.add(self)
         with suppress(RuntimeError):
             self._home.call(self._cancel)
         return True
@@ -251,6 +252,8 @@ class CancellableAwait:
         self.cancel()
 
     def _cancel(self, _loop: AbstractEventLoop) -> None:
+        if self._home is not None:
+            self._home.unheard.discard(self)
         if self._task is not None:
             self._task.cancel()
 
@@ -279,7 +282,8 @@ class LoopThread:
     """An event loop that is served by a daemon thread until it is stopped.
 
     `silent_since` is from when on it has not answered, and `left_at` when no run was to begin on it
-    any more; whoever looks at it writes them down.
+    any more; whoever looks at it writes them down. `unheard` are those that were told to end, and
+    to which it has not come.
 
     Raises:
         RuntimeError, MemoryError: the system gives no more threads.
@@ -293,6 +297,7 @@ class LoopThread:
         self._answered = True
         self.silent_since: float | None = None
         self.left_at: float | None = None
+        self.unheard: set[object] = set()
         self._ended = Event()
         try:
             Thread(target=self._serve, daemon=True, name="sopbench-loop").start()

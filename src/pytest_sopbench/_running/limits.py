@@ -335,6 +335,9 @@ class TimeUsed(Generic[K]):
             if home.silent_since is None:
                 continue
             silent = self._clock() - home.silent_since
+            if silent >= SILENT and home.unheard:
+                # Whoever holds it, be it no task at all: the next run need not wait for that.
+                self._loops.replace(home)
             holder = home.holder()
             if holder is None:
                 is_over = limit is not None and silent >= limit
