@@ -618,6 +618,39 @@ def test_a_run_ends_though_something_was_raised_in_the_thread_that_waited_for_it
     assert "done" == text(engine.wait("c"))
 
 
+class DiesEarly(threading.Thread):
+    """A thread that ends before it says that it has begun, as if something was raised in it."""
+
+    def _bootstrap(self) -> None: ...
+
+
+def test_a_thread_that_never_begins_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "PATIENCE", 0.05)
+
+    with pytest.raises(RuntimeError, match="the new thread did not begin"):
+        workers.start(DiesEarly(daemon=True))
+
+
+def test_a_run_whose_thread_never_begins_holds_up_no_other(
+    flights: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = flights.engine(2, timeout=SOON)
+    engine.submit(flights.job("first", lambda: "done"))
+    engine.wait("first")
+    monkeypatch.setattr(workers, "PATIENCE", 0.05)
+    with monkeypatch.context() as patched:
+        patched.setattr(workers, "Thread", DiesEarly)
+        engine._idle.clear()
+        engine.submit(flights.job("lost", lambda: "done"))
+
+    engine.submit(flights.job("next", lambda: "done"))
+
+    assert "could not be started: the new thread did not begin" in (
+        engine.wait("lost").problem.message
+    )
+    assert "done" == text(engine.wait("next"))
+
+
 # Sync code that waits for async code, and the other way round.
 
 
@@ -627,7 +660,7 @@ def test_work_that_is_cancelled_before_it_begins_is_not_done(
     begin: list[Callable[[], None]] = []
     done: list[str] = []
 
-    monkeypatch.setattr(awaiting.Thread, "start", lambda thread: begin.append(thread.run))
+    monkeypatch.setattr(awaiting, "start", lambda thread: begin.append(thread.run))
     future = awaiting.in_thread(lambda: done.append(""))
 
     future.cancel()

@@ -18,6 +18,8 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from pytest_sopbench._running.observing import end_child_of
 
+from .threads import start
+
 # Wait for async work from sync code, and for sync work from async code.
 #
 # Threads are daemons and never of a pool: a pool waits for its threads when the interpreter ends,
@@ -55,7 +57,7 @@ def in_thread(work: Callable[[], T]) -> Future[T]:
         except BaseException as error:  # noqa: BLE001 - it belongs to the one who waits
             future.set_exception(error)
 
-    Thread(target=run, daemon=True, name="sopbench-thread").start()
+    start(Thread(target=run, daemon=True, name="sopbench-thread"))
     return future
 
 
@@ -300,7 +302,7 @@ class LoopThread:
         self.unheard: set[object] = set()
         self._ended = Event()
         try:
-            Thread(target=self._serve, daemon=True, name="sopbench-loop").start()
+            start(Thread(target=self._serve, daemon=True, name="sopbench-loop"))
         except BaseException:
             self._loop.close()
             raise

@@ -10,13 +10,41 @@ from contextlib import suppress
 from heapq import heappop, heappush
 from math import inf
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Final, Generic, TypeAlias, TypeVar
 
 # The clock that measures runs.
 
 Clock: TypeAlias = Callable[[], float]
 """Seconds from any fixed point; never goes back."""
+
+
+# Start a thread, or say that it cannot be started; wait for no thread that never begins.
+
+PATIENCE: Final = 5.0
+"""Seconds after which a thread counts as one that will never begin."""
+
+
+class _Begun(Event):
+    """What `Thread.start` waits for, without an end of its own."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        return super().wait(PATIENCE if timeout is None else timeout)
+
+
+def start(thread: Thread) -> None:
+    """Start a thread.
+
+    Raises:
+        RuntimeError: the system gives no more threads, or this one did not begin.
+    """
+    # An agent that raises in all threads may end a new one before it says that it has begun.
+    # Python would wait for it for ever, and the one who starts it holds locks of all runs.
+    begun = vars(thread)["_started"] = _Begun()
+    thread.start()
+    if not begun.is_set():
+        msg = "the new thread did not begin"
+        raise RuntimeError(msg)
 
 
 # Measure for how long the whole process could not run.
@@ -70,7 +98,7 @@ class RunThread(Generic[F]):
         self._item: F | None = None
         self._wakes: SimpleQueue[None] = SimpleQueue()
         self._is_dismissed = False
-        Thread(target=self._run, daemon=True, name=name).start()
+        start(Thread(target=self._run, daemon=True, name=name))
 
     def take(self, item: F) -> None:
         self._item = item
@@ -128,7 +156,7 @@ class Timers:
             self._beats_at = min(self._beats_at, self._clock() + BEAT)
             if self._thread is None and not self._stopped:
                 thread = Thread(target=self._serve, daemon=True, name="sopbench-watchdog")
-                thread.start()
+                start(thread)
                 self._thread = thread
 
     def at(self, when: float, action: Callable[[], None]) -> None:
