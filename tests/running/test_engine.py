@@ -618,6 +618,42 @@ def test_a_run_ends_though_something_was_raised_in_the_thread_that_waited_for_it
     assert "done" == text(engine.wait("c"))
 
 
+def test_a_run_that_its_thread_lets_go_of_is_an_error_and_the_next_is_made(
+    flights: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Something may be raised between two lines, before the run has begun."""
+    monkeypatch.setattr(engines, "BEGINS_WITHIN", 0.2)
+    engine = flights.engine(2)
+
+    def let_go(_worker: Any, _run: Any) -> None: ...
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine, "_work", let_go)
+        engine.submit(flights.job("lost", lambda: "done"))
+        lost = engine.wait("lost")
+
+    engine.submit(flights.job("next", lambda: "done"))
+
+    assert Ending.RAISED is lost.ending
+    assert "could not be started: its thread did not begin it" in lost.problem.message
+    assert "done" == text(engine.wait("next"))
+
+
+def test_a_thread_that_ended_is_given_no_run(flights: Any) -> None:
+    engine = flights.engine(1, timeout=SOON)
+    engine.submit(flights.job("a", lambda: "done"))
+    engine.wait("a")
+    while not engine._idle:
+        time.sleep(0.001)
+    (idle,) = engine._idle
+    idle.dismiss()
+    idle._thread.join(SOON)
+
+    engine.submit(flights.job("b", lambda: "done"))
+
+    assert "done" == text(engine.wait("b"))
+
+
 class DiesEarly(threading.Thread):
     """A thread that ends before it says that it has begun, as if something was raised in it."""
 

@@ -46,6 +46,9 @@ from pytest_sopbench._running.observing import Capture, problem_of, retry_after
 from pytest_sopbench._running.runner import interrupted_trace, run_task
 from pytest_sopbench._running.threads import Clock, Pulse, RunThread, Timers
 
+BEGINS_WITHIN: Final = 30.0
+"""Seconds after which a run that its thread has not begun counts as lost."""
+
 # On Windows a wait without an end cannot be interrupted.
 _POLL: Final = 0.1
 
@@ -170,6 +173,9 @@ class Engine(Generic[K]):
                 self._admit(run)
                 try:
                     self._timers.start()
+                    # An agent that raises in all threads may have ended one that waits.
+                    while self._idle and not self._idle[-1].is_alive:
+                        self._idle.pop()
                     if not self._idle:
                         name = f"sopbench-agent-{next(self._numbers)}"
                         self._idle.append(RunThread(self._work, name))
@@ -200,7 +206,7 @@ class Engine(Generic[K]):
     def _admit(self, run: Job[K]) -> None:
         """Count a run as in flight."""
         run.state = State.RUNNING
-        run.began = self._clock()
+        self._time.begin(run)
         self._in_flight[run.key] = run
         self._peak = max(self._peak, len(self._in_flight))
 
@@ -404,8 +410,12 @@ class Engine(Generic[K]):
                 for one in self._at_work()
                 if limit is not None and self._time.of(one, limit) >= limit
             ]
-            for one in late:
+            lost = [one for one in self._in_flight.values() if self._is_lost(one)]
+            for one in (*late, *lost):
                 one.state = State.ENDED
+        for run in lost:
+            run.trace = _not_started(RuntimeError("its thread did not begin it"))
+            self._end(run)
         for run in late:
             try:
                 self._cut(run, limit or 0.0, "")
@@ -421,6 +431,11 @@ class Engine(Generic[K]):
         """Return the runs that have begun, and have not ended."""
         every = self._in_flight.values()
         return [one for one in every if one.state is State.RUNNING and one.attempts > 0]
+
+    def _is_lost(self, run: Job[K]) -> bool:
+        """Tell whether something was raised in a thread before it began its run."""
+        waits = run.state is State.RUNNING and run.attempts == 0
+        return waits and self._time.of(run, BEGINS_WITHIN) >= BEGINS_WITHIN
 
     def _cut(self, run: Job[K], duration: float, note: str) -> None:
         """End a run that is under way; its state is already `ENDED`, so that nobody else does."""

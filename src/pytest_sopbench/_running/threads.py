@@ -98,7 +98,12 @@ class RunThread(Generic[F]):
         self._item: F | None = None
         self._wakes: SimpleQueue[None] = SimpleQueue()
         self._is_dismissed = False
-        start(Thread(target=self._run, daemon=True, name=name))
+        self._thread = Thread(target=self._run, daemon=True, name=name)
+        start(self._thread)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
 
     def take(self, item: F) -> None:
         self._item = item
