@@ -24,7 +24,7 @@ from pytest_sopbench._core.model.task import FieldType, OutputField, Task
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.engine import Engine
-from pytest_sopbench._running.limits import Job, Limits
+from pytest_sopbench._running.limits import Job, Limit, Limits
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 
 TASKS, SMALL_TASKS = 200, 192
@@ -99,10 +99,11 @@ def seconds(agent: Callable[..., object], latencies: Sequence[float], in_flight:
         )
 
     limits = Limits(timeout=TIMEOUT_S)
-    engine: Engine[int] = Engine(in_flight, limits, started=times.started, ended=times.ended)
+    limit = Limit.fixed(in_flight)
+    engine: Engine[int] = Engine(limit, limits, started=times.started, ended=times.ended)
+    jobs = list(map(job, range(len(latencies))))
     for current in range(len(latencies)):
-        ahead = range(current + 1, min(len(latencies), current + 1 + 8 * in_flight))
-        engine.ensure(current, ahead, job)
+        engine.ensure(jobs[current], jobs[current + 1 : current + 1 + 8 * in_flight])
         engine.wait(current)
         engine.forget(current)
     engine.stop()

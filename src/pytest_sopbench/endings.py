@@ -24,20 +24,19 @@ CONFIGURED = ("sop_domain", "sop_agent", "sop_fail_under", "sop_gate")
 """The ini values of which one at least is set if a project has SOP tests."""
 
 
-class ExitCalls:
-    """Calls back as the interpreter ends, in pytest's own process.
+def exit_calls() -> list[Callable[[], None]]:
+    """Return what is called as the interpreter ends, to be added to.
 
     It is made before any conftest is imported, so it comes after all that those have registered.
-    A program that calls pytest lives on, and has none.
     """
+    calls: list[Callable[[], None]] = []
 
-    def __init__(self) -> None:
-        self.calls: list[Callable[[], None]] = []
-        atexit.register(self._say)
-
-    def _say(self) -> None:
-        for call in self.calls:
+    def say() -> None:
+        for call in calls:
             call()
+
+    atexit.register(say)
+    return calls
 
 
 class EndGuard:
@@ -53,20 +52,24 @@ class EndGuard:
         self._status: int | None = None
         # What stands before `os._exit` until a session takes it over.
         self.exits: ExitGuard | None = None
-        # None in a process that is not pytest's own. No plugin, since pytest searches each of
-        # those for fixtures and hooks, at every start.
-        self.exit_calls: ExitCalls | None = None
+        # None in a process that is not pytest's own: a program that calls pytest lives on.
+        self.exit_calls: list[Callable[[], None]] | None = None
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(
         self, early_config: pytest.Config, args: list[str]
     ) -> Generator[None, None, None]:
         """Let no conftest end a SOP session as passed, before there is one."""
-        self._is_sop = _names_sop(early_config, args)
+        # The command line or the configuration asks for SOP tests.
+        typed = any(arg.startswith("--sop-") for arg in args)
+        self._is_sop = typed or any(is_set(early_config, name) for name in CONFIGURED)
         if _is_own_process(early_config):
-            self.exit_calls = ExitCalls()
+            self.exit_calls = exit_calls()
             if self._is_sop:
-                self._guard_exits(early_config)
+                from pytest_sopbench._hooks.exit_guard import ExitGuard
+
+                self.exits = ExitGuard(early_config, lambda: self._status, lambda: None)
+                self.exits.stand()
         try:
             yield
         except SystemExit as end:
@@ -74,12 +77,6 @@ class EndGuard:
                 raise
             msg = "a conftest, or what it imports, ended pytest with sys.exit(0)"
             raise pytest.UsageError(msg) from None
-
-    def _guard_exits(self, config: pytest.Config) -> None:
-        from pytest_sopbench._hooks.exit_guard import ExitGuard
-
-        self.exits = ExitGuard(config, lambda: self._status, lambda: None)
-        self.exits.stand()
 
     @pytest.hookimpl
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
@@ -121,10 +118,11 @@ class EndGuard:
 
     def _earned(self, config: pytest.Config, status: object, *, by_exit: bool = False) -> object:
         """Return the exit status that a session has earned; without SOP tests the one given."""
-        earned: Any = config.pluginmanager.get_plugin("sop-earned")
-        if earned is not None:
-            return earned.status(status, by_exit=by_exit)
-        if status != pytest.ExitCode.OK or not (self._is_sop and (by_exit or self._was_ended)):
+        ending: Any = config.pluginmanager.get_plugin("sop-ending")
+        was_ended = by_exit or self._was_ended
+        if ending is not None:
+            return ending.earned(status, was_ended=was_ended)
+        if status != pytest.ExitCode.OK or not (self._is_sop and was_ended):
             return status
         from pytest_sopbench._hooks.settings.ini import UNDECIDED, relies_on_gate
 
@@ -137,12 +135,6 @@ class EndGuard:
 def _is_own_process(config: pytest.Config) -> bool:
     """Tell whether the process is pytest's own: neither a worker nor a program that calls it."""
     return tuple(map(str, config.invocation_params.args)) == tuple(sys.argv[1:])
-
-
-def _names_sop(config: pytest.Config, args: list[str]) -> bool:
-    """Tell whether the command line or the configuration asks for SOP tests."""
-    typed = any(arg.startswith("--sop-") for arg in args)
-    return typed or any(is_set(config, name) for name in CONFIGURED)
 
 
 def is_set(config: pytest.Config, name: str) -> bool:

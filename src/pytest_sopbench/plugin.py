@@ -191,21 +191,17 @@ def _activate(config: pytest.Config) -> None:
 
 
 def _is_asked_for(config: pytest.Config) -> bool:
-    return (
+    if (
         any(config.getoption(name) is not None for name in WAKING)
         or any(_may_name_task(arg) for arg in config.args)
         or _names_domain_folder(config)
-        or (config.getoption("dist", "no") != "no" and _is_configured(config))
-    )
-
-
-def _is_configured(config: pytest.Config) -> bool:
-    """Tell whether the project sets up SOP tests.
-
-    The controller of xdist collects nothing, so it would learn of them too late.
-    """
+    ):
+        return True
+    if config.getoption("dist", "no") == "no":
+        return False
     from pytest_sopbench._hooks.settings.ini import ini_values
 
+    # The controller of xdist collects nothing, so it would learn of SOP tests too late.
     return any(ini_values(config, name) for name in ("sop_domain", "sop_agent", "sop_concurrency"))
 
 

@@ -16,6 +16,10 @@ from typing import Any
 
 from builders import lab
 
+TEMPORARY = tempfile.TemporaryDirectory(prefix="sopbench-campaign-")
+"""Where children with workers have their temporary folders. In the usual place they would remove
+what other test runs have left there, which takes minutes and looks as if they hung."""
+
 HANG_GUARD_SECONDS = 120
 """No child needs so long, whatever else the machine does; one that does hangs."""
 
@@ -171,6 +175,7 @@ def environment(changes: Mapping[str, str | None]) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     # A session in CI is stricter, a terminal of another width breaks lines elsewhere.
     kept |= {"COLUMNS": "120", "PYTHONDONTWRITEBYTECODE": "1"}
+    kept["PYTEST_DEBUG_TEMPROOT"] = TEMPORARY.name
     kept.pop("CI", None)
     changed = kept | {name: value for name, value in changes.items() if value is not None}
     return {name: value for name, value in changed.items() if changes.get(name, "") is not None}

@@ -61,7 +61,7 @@ def test_the_road_is_long_enough_to_be_one() -> None:
 
 @pytest.mark.parametrize(
     "seam",
-    ["Metric", "Demand", "PageFormat", "AgentSource", "RunWrapper"],
+    ["Metric", "Demand", "PageFormat", "AgentSource"],
 )
 def test_a_seam_has_its_row_and_a_test_that_is_there(seam: str) -> None:
     (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{seam}` |")]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import pytest
 
 from pytest_sopbench._hooks.exit_guard import ExitGuard
-from pytest_sopbench._hooks.results.recorder import Deferral
+from pytest_sopbench._hooks.results.recorder import interrupts_held_back
 
 
 class LeftError(Exception):
@@ -180,12 +180,13 @@ def test_a_guard_that_steps_down_leaves_everything_as_it_was(
 
 def test_another_program_takes_the_place_of_no_session(standing: Standing) -> None:
     before = os.execv
-    allow = standing.guard.refuse_exec()
 
-    with pytest.raises(PermissionError, match="in the place of the session"):
+    with (
+        standing.guard.exec_refused(),
+        pytest.raises(PermissionError, match="in the place of the session"),
+    ):
         os.execv("/bin/true", ["true"])  # noqa: S606 - refused before it starts
 
-    allow()
     assert before is os.execv
 
 
@@ -195,46 +196,35 @@ def press_ctrl_c() -> None:
 
 def test_ctrl_c_comes_after_the_block_that_holds_it_back() -> None:
     done: list[str] = []
-    deferral = Deferral()
 
     def enter() -> None:
-        with deferral:
+        with interrupts_held_back():
             press_ctrl_c()
             done.append("entered")
         done.append("after")
 
-    with deferral.installed(), pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):
         enter()
 
     assert ["entered"] == done
 
 
-def test_ctrl_c_outside_of_such_a_block_comes_at_once() -> None:
-    deferral = Deferral()
-
-    with deferral.installed(), pytest.raises(KeyboardInterrupt):
-        press_ctrl_c()
-
-
 def test_one_that_was_held_back_comes_once() -> None:
-    deferral = Deferral()
-
     def impatient() -> None:
-        with deferral:
+        with interrupts_held_back():
             press_ctrl_c()
             press_ctrl_c()
 
-    with deferral.installed():
-        with pytest.raises(KeyboardInterrupt):
-            impatient()
-        with deferral:
-            pass
+    with pytest.raises(KeyboardInterrupt):
+        impatient()
+    with interrupts_held_back():
+        pass
 
 
 def test_the_handler_of_before_is_put_back() -> None:
     before = signal.getsignal(signal.SIGINT)
 
-    with Deferral().installed():
+    with interrupts_held_back():
         assert before is not signal.getsignal(signal.SIGINT)
 
     assert before is signal.getsignal(signal.SIGINT)
@@ -243,7 +233,7 @@ def test_the_handler_of_before_is_put_back() -> None:
 def test_a_handler_that_somebody_else_has_set_stays() -> None:
     before = signal.getsignal(signal.SIGINT)
 
-    with Deferral().installed():
+    with interrupts_held_back():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     assert signal.SIG_IGN is signal.getsignal(signal.SIGINT)
@@ -251,18 +241,15 @@ def test_a_handler_that_somebody_else_has_set_stays() -> None:
 
 
 def test_an_error_inside_is_raised_as_it_is() -> None:
-    deferral = Deferral()
-
-    with deferral.installed(), pytest.raises(ZeroDivisionError), deferral:
+    with pytest.raises(ZeroDivisionError), interrupts_held_back():
         raise ZeroDivisionError
 
 
 def test_a_thread_that_gets_no_signals_goes_on_unguarded() -> None:
     done: list[str] = []
-    deferral = Deferral()
 
     def work() -> None:
-        with deferral.installed(), deferral:
+        with interrupts_held_back():
             done.append("worked")
 
     thread = threading.Thread(target=work)

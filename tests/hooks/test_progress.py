@@ -18,7 +18,7 @@ from pytest_sopbench._running.limits import EngineStatus
 KEY = RunKey("lab", "T_01", 1, "a")
 RIGHT = RunRecord(domain="lab", task="T_01", outcome=Outcome.CORRECT, duration_s=2.0)
 STANDING: EngineStatus[RunKey] = EngineStatus(
-    started=9, ended=5, queued=0, peak=4, limit=4, retried=0, running=((KEY, 7.0),), abandoned=()
+    started=9, ended=5, queued=0, peak=4, limit=4, retried=0, running=((KEY, 7.0),)
 )
 
 

@@ -494,6 +494,27 @@ def test_a_function_that_an_agent_has_replaced_is_told_in_one_line(
     result.stderr.no_fnmatch_line("*Traceback*")
 
 
+def test_an_error_of_any_kind_while_it_is_saved_is_told_and_fails_the_session(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeconftest(
+        """
+        from pytest_sopbench._sessions.writer import SessionWriter
+
+        def append(self, line):
+            raise ValueError("no such value")
+
+        SessionWriter.append = append
+        """
+    )
+
+    result = pytester.runpytest_subprocess(*RIGHT, "--sop-fail-under=0.5")
+
+    assert 1 == result.ret
+    result.stdout.fnmatch_lines(["*not saved: *cannot be written: ValueError: no such value*"])
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+
+
 def test_where_no_test_is_left_workers_leave_no_journals(pytester: pytest.Pytester) -> None:
     pytester.runpytest(*RIGHT, "-n2", "-k", "nothing")
 

@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench import Outcome, RunRecord
-from pytest_sopbench._hooks.items.transport import Payload, attach, detach, sanitised
+from pytest_sopbench._hooks.items.transport import PAYLOAD, Payload, sanitised
 
 LONE = "\\ud83d"
 
@@ -181,6 +180,46 @@ def test_a_users_own_report_may_hold_a_lone_surrogate(pytester: pytest.Pytester,
     result.assert_outcomes(failed=6)
 
 
+@pytest.mark.parametrize("mode", [(), ("-n2",)], ids=["plain", "two workers"])
+def test_only_what_workers_send_is_made_encodable(
+    pytester: pytest.Pytester, lab: Path, mode: tuple[str, ...]
+) -> None:
+    """Another plugin may write reports of its own, and gets them as they are."""
+    pytester.makeconftest(
+        """
+        import pytest
+
+        class Writer:
+            def __init__(self, config):
+                self.config = config
+
+            def pytest_runtest_logreport(self, report):
+                data = self.config.hook.pytest_report_to_serializable(
+                    config=self.config, report=report
+                )
+                with open("seen.txt", "a") as file:
+                    file.write(ascii(dict(data["user_properties"])["lone"]) + "\\n")
+
+        def pytest_configure(config):
+            if not hasattr(config, "workerinput"):
+                config.pluginmanager.register(Writer(config))
+
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtest_makereport():
+            report = yield
+            report.user_properties.append(("lone", chr(0xD800)))
+            return report
+        """
+    )
+
+    result = pytester.runpytest("--sop-domain=lab", "--agent=habits:right", *mode)
+
+    result.assert_outcomes(passed=6)
+    seen = set((pytester.path / "seen.txt").read_text().splitlines())
+    assert len(seen) == 1
+    assert (r"'\ud800'" in seen) == (not mode)
+
+
 def test_the_outcome_reaches_junit_xml(pytester: pytest.Pytester, lab: Path) -> None:
     pytester.runpytest(
         "--sop-domain=lab",
@@ -246,40 +285,14 @@ def test_text_that_is_encodable_is_left_alone(text: str) -> None:
     assert text == sanitised(text)
 
 
-SENT = Payload(plan="{}", line="{}", events="a\n", taken_over=True, inherited=True, is_rerun=True)
-
-
-@pytest.mark.parametrize(
-    "payload",
-    [
-        pytest.param(SENT, id="all of it"),
-        pytest.param(Payload(plan=""), id="an empty plan"),
-        pytest.param(Payload(line="{}"), id="a run"),
-        pytest.param(Payload(), id="nothing"),
-    ],
-)
-@pytest.mark.parametrize("is_sent", [False, True], ids=["here", "to another process"])
-def test_a_payload_is_taken_off_as_it_was_attached(payload: Payload, *, is_sent: bool) -> None:
+def test_a_payload_reaches_another_process_as_it_is() -> None:
+    sent = Payload(plan="{}", line="{}", events="a\n", taken_over=True, is_rerun=False)
     report = a_report()
+    setattr(report, PAYLOAD, sent)
 
-    attach(report, payload, is_sent=is_sent)
-    if is_sent:
-        values = execnet.loads(execnet.dumps(sanitised(report._to_json())))
-        report = pytest.TestReport._from_json(values)
+    values = execnet.loads(execnet.dumps(sanitised(report._to_json())))
 
-    assert payload == detach(report)
-    assert Payload() == detach(report)
-
-
-def test_a_record_stays_in_the_process_that_made_the_run() -> None:
-    record = RunRecord(domain="lab", task="T_01", outcome=Outcome.CORRECT)
-    here, sent = a_report(), a_report()
-
-    attach(here, Payload(line="{}", record=record), is_sent=False)
-    attach(sent, Payload(line="{}", record=record), is_sent=True)
-
-    assert record is detach(here).record
-    assert detach(sent).record is None
+    assert sent == getattr(pytest.TestReport._from_json(values), PAYLOAD)
 
 
 def a_report() -> pytest.TestReport:

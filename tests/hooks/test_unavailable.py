@@ -14,6 +14,8 @@ from pytest_sopbench.cli import main
 from tests.builders.tables import CHANCE, METRICS
 
 AGENTS = """
+from dataclasses import dataclass
+
 from habits import number, right
 from pytest_sopbench import Unavailable
 
@@ -22,6 +24,21 @@ def away(inputs, tools):
     if number(inputs) in {1, 4}:
         raise Unavailable("busy")
     return right(inputs, tools)
+
+
+@dataclass(frozen=True)
+class FrozenError(Exception):
+    reason: str
+
+
+def away_by_name(inputs, tools):
+    if number(inputs) in {1, 4}:
+        raise FrozenError("busy")
+    return right(inputs, tools)
+
+
+async def away_later(inputs, tools):
+    return away_by_name(inputs, tools)
 
 
 def away_on_20(inputs, tools):
@@ -70,6 +87,23 @@ def test_no_rate_is_printed_and_n_stays(
             f"ECR      {NO_RATE}; answered, 4 of 6   2 unavailable",
         ]
     )
+
+
+@pytest.mark.parametrize("agent", ["away_by_name", "away_later"])
+@pytest.mark.parametrize(
+    "mode", [(), ("--sop-concurrency=2",), ("-n2",)], ids=["plain", "in flight", "two workers"]
+)
+def test_an_exception_that_cannot_be_changed_is_read_as_any_other(
+    pytester: pytest.Pytester, saved: Callable[[], Any], agent: str, mode: tuple[str, ...]
+) -> None:
+    """Whoever writes to an exception on its way, such as `contextlib`, makes another one of it."""
+    named = "sop_unavailable_exceptions=trouble.FrozenError"
+
+    pytester.runpytest("--sop-domain=lab", f"--sop-agent=trouble:{agent}", "-o", named, *mode)
+
+    outcomes = [run["outcome"] for run in saved().runs]
+    away, right = "unavailable", "correct"
+    assert [away, right, right, away, right, right] == outcomes
 
 
 def test_one_line_has_no_rate_either(pytester: pytest.Pytester) -> None:

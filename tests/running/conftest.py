@@ -15,7 +15,7 @@ from pytest_sopbench._core.model.task import FieldType, LookupTool, ToolSpec
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.engine import Engine
 from pytest_sopbench._running.limits import Job, Limit, Limits
-from pytest_sopbench._running.threads import Pulse, Timers
+from pytest_sopbench._running.threads import BEAT, Pulse, Timers
 from pytest_sopbench._running.tools.domain_code import load_manager_factory
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench.errors import Unavailable
@@ -110,9 +110,8 @@ class Bench:
 class HandTimers(Timers):
     """Do what is due when the test calls `ring`, and on no thread of their own."""
 
-    is_served = True  # type: ignore[assignment] # as if a thread did
-
-    def _serve_in_thread(self) -> None: ...
+    def start(self) -> None:
+        self._beats_at = min(self._beats_at, self._clock() + BEAT)
 
 
 class Flights:
@@ -130,7 +129,8 @@ class Flights:
         if listener is not None:
             options |= {"started": listener.started, "ended": listener.ended}
         bounds = {name: options.pop(name) for name in list(options) if name in BOUNDS}
-        engine: Engine[str] = Engine(limit, Limits(**bounds), **options)
+        most = Limit.fixed(limit) if isinstance(limit, int) else limit
+        engine: Engine[str] = Engine(most, Limits(**bounds), **options)
         if "clock" in options:
             engine._timers = HandTimers(options["clock"], engine._beat)
         self._engines.append(engine)

@@ -18,9 +18,9 @@ from pytest_sopbench._core.model.task import FieldType
 from pytest_sopbench._core.model.trace import Ending
 from pytest_sopbench._running.agents import spec as agent_spec
 from pytest_sopbench._running.agents.caller import AgentCaller
-from pytest_sopbench._running.agents.spec import resolve_agent
 from pytest_sopbench._running.runner import run_task
 from pytest_sopbench.errors import AgentSpecError, LoadingError
+from tests.builders.running import resolve_agent
 
 # ruff: noqa: ARG002, ARG005 - the parameters of an agent are what is tested
 
@@ -416,14 +416,12 @@ def test_a_registered_agent_that_fails_is_told(project: Path) -> None:
 POLICY = "def decide(inputs, call):\n    return {'shelf': call('get_score', parcel_id='PX1')}\n"
 
 
-@pytest.mark.parametrize("as_mapping", [True, False], ids=["by-name", "in-a-row"])
-def test_the_reference_policy_decides_for_its_domain(bench: Any, as_mapping: bool) -> None:
+def test_the_reference_policy_decides_for_its_domain(bench: Any) -> None:
     path = bench.folder / "policy.py"
     path.write_text(POLICY)
     domain = bench.domain(policy_file=path)
-    domains = {"parcels": domain} if as_mapping else [domain]
 
-    agent = resolve_agent("reference-policy", domains=domains, path=bench.folder)
+    agent = resolve_agent("reference-policy", domains=[domain], path=bench.folder)
     answer = AgentCaller(agent).call(domain, bench.task(), bench.toolbox().tools)
 
     assert {"shelf": {"score": 4}} == answer
@@ -432,13 +430,6 @@ def test_the_reference_policy_decides_for_its_domain(bench: Any, as_mapping: boo
 def test_every_selected_domain_needs_a_policy(bench: Any) -> None:
     with pytest.raises(LoadingError, match="no reference policy"):
         resolve_agent("reference-policy", domains=[bench.domain()], path=bench.folder)
-
-
-def test_a_domain_that_was_not_selected_has_no_policy(bench: Any) -> None:
-    agent: Any = resolve_agent("reference-policy", path=bench.folder)
-
-    with pytest.raises(LoadingError, match="was not asked for this domain"):
-        agent({}, None, "parcels")
 
 
 def test_policies_may_be_given_by_who_knows_which_are_trusted(bench: Any) -> None:
@@ -645,7 +636,7 @@ def resolved(folder: Path, text: str) -> Any:
         task_ids=("a", "b"),
         input_columns=(),
     )
-    return resolve_agent("replayed:out.jsonl", path=folder, domains={"desk": domain})
+    return resolve_agent("replayed:out.jsonl", path=folder, domains=[domain])
 
 
 def lines(*values: object) -> str:

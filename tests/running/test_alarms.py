@@ -31,6 +31,7 @@ def clock() -> HandClock:
 @pytest.fixture
 def timers(clock: HandClock) -> Iterator[Timers]:
     timers = Timers(clock, lambda: None)
+    timers.start()
     yield timers
     timers.stop()
 
@@ -99,37 +100,3 @@ def test_an_action_that_fails_does_not_silence_the_ones_after_it(
 
     assert "after" == done.get(timeout=SOON)
     assert "could not be enforced" in caplog.text
-
-
-def no_thread(_: threading.Thread) -> None:
-    raise RuntimeError
-
-
-def test_without_a_thread_it_is_done_where_somebody_asks(
-    clock: HandClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pytest_sopbench._running.threads.start", no_thread)
-    done: list[str] = []
-    timers = Timers(clock, lambda: done.append("beat"))
-    timers.start()
-    timers.at(20.0, lambda: done.append("later"))
-    timers.at(10.0, lambda: done.append("due"))
-
-    clock.now = 15.0
-    timers.ring()
-
-    assert not timers.is_served
-    assert ["due", "beat"] == done
-
-
-def test_a_thread_that_could_not_start_is_tried_again(
-    timers: Timers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: queue.Queue[str] = queue.Queue()
-    with monkeypatch.context() as patched:
-        patched.setattr("pytest_sopbench._running.threads.start", no_thread)
-        timers.at(-1.0, lambda: done.put("first"))
-
-    timers.at(-1.0, lambda: done.put("second"))
-
-    assert ["first", "second"] == [done.get(timeout=SOON) for _ in range(2)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import queue
 import threading
 import time
@@ -20,7 +21,6 @@ from pytest_sopbench._core.availability import is_unavailable
 from pytest_sopbench._core.model.trace import Ending
 from pytest_sopbench._running import engine as engines
 from pytest_sopbench._running import event_loop as awaiting
-from pytest_sopbench._running import threads as starting
 from pytest_sopbench._running import threads as workers
 from pytest_sopbench._running.limits import Limit
 from pytest_sopbench.errors import ToolSpecError, Unavailable
@@ -110,7 +110,8 @@ def test_256_runs_are_in_flight_at_once(flights: Any) -> None:
     engine = flights.engine(256, timeout=60.0)
     keys = [str(number) for number in range(256)]
 
-    engine.ensure("0", keys[1:], lambda key: flights.job(key, lambda: barrier.wait(SOON) and key))
+    first, *others = [flights.job(key, lambda: barrier.wait(SOON) and "met") for key in keys]
+    engine.ensure(first, others)
 
     assert {Ending.RETURNED} == {engine.wait(key).ending for key in keys}
     assert 256 == engine.standing().peak
@@ -167,8 +168,8 @@ def test_the_current_run_is_the_next_to_start(flights: Any) -> None:
         engine.submit(flights.job(key, gate.agent(key)))
 
     gate.entered.get(timeout=SOON)
-    engine.ensure("d", ["e"], lambda key: flights.job(key, gate.agent(key)))
-    engine.ensure("a", [], flights.job)
+    engine.ensure(flights.job("d", gate.agent("d")), [flights.job("e", gate.agent("e"))])
+    engine.ensure(flights.job("a", gate.agent("a")), [])
     gate.opened.set()
     for key in "abcde":
         engine.wait(key)
@@ -178,19 +179,18 @@ def test_the_current_run_is_the_next_to_start(flights: Any) -> None:
 
 
 def test_a_key_is_run_once(flights: Any) -> None:
-    asked: list[str] = []
+    made: list[str] = []
     engine = flights.engine(2)
 
-    def job_of(key: str) -> Any:
-        asked.append(key)
-        return flights.job(key, lambda: key)
+    def job(key: str) -> Any:
+        return flights.job(key, lambda: made.append(key) or key)
 
     for current in "abc":
-        engine.ensure(current, "abc", job_of)
+        engine.ensure(job(current), map(job, "abc"))
         assert current == text(engine.wait(current))
     engine.submit(flights.job("a", lambda: "again"))
 
-    assert ["a", "b", "c"] == asked
+    assert ["a", "b", "c"] == sorted(made)
     assert "a" == text(engine.wait("a"))
 
 
@@ -222,23 +222,16 @@ def test_nobody_waits_for_a_run_that_was_never_submitted(flights: Any) -> None:
         flights.engine(2).wait("unknown")
 
 
-def test_threads_are_used_again(flights: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_are_used_again(flights: Any) -> None:
     """Agents keep clients per thread."""
     engine = flights.engine(2)
-    free: queue.SimpleQueue[None] = queue.SimpleQueue()
-    give_back = workers.ThreadPool.give_back
-
-    def given_back(self: Any, worker: Any) -> None:
-        give_back(self, worker)
-        free.put(None)
-
-    monkeypatch.setattr(workers.ThreadPool, "give_back", given_back)
     names = set()
     for number in range(20):
         engine.submit(flights.job(str(number), lambda: threading.current_thread().name))
         names.add(text(engine.wait(str(number))))
         # A run is over a moment before its thread is free.
-        free.get(timeout=SOON)
+        while not engine._idle:
+            time.sleep(0.001)
 
     assert names == {"sopbench-agent-1"}
 
@@ -272,7 +265,7 @@ def test_where_one_run_is_in_flight_and_none_is_timed_out_it_is_made_here(flight
         made.append("")
         return threading.current_thread().name
 
-    engine.ensure("a", "bcd", lambda key: flights.job(key, agent))
+    engine.ensure(flights.job("a", agent), [flights.job(key, agent) for key in "bcd"])
 
     assert engine.direct
     assert [] == made
@@ -465,7 +458,7 @@ def test_where_the_system_gives_no_more_threads_those_there_are_have_to_do(
                 raise error
             super().__init__(work, name)
 
-    monkeypatch.setattr(workers, "RunThread", Scarce)
+    monkeypatch.setattr(engines, "RunThread", Scarce)
     gate = Gate()
     gate.opened.set()
     engine = flights.engine(8)
@@ -481,23 +474,6 @@ def test_where_the_system_gives_no_more_threads_those_there_are_have_to_do(
     else:
         assert list("abc") == [text(engine.wait(key)) for key in "abc"]
         assert 8 == engine.standing().limit
-
-
-def test_without_a_watchdog_runs_time_out_while_somebody_waits(
-    flights: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    start, release = workers.start, threading.Event()
-
-    def scarce(thread: threading.Thread) -> None:
-        if thread.name == "sopbench-watchdog":
-            raise MemoryError
-        start(thread)
-
-    monkeypatch.setattr(workers, "start", scarce)
-    trace = flights.run(lambda: release.wait(SOON), timeout=0.2)
-    release.set()
-
-    assert Ending.TIMED_OUT is trace.ending
 
 
 async def hang_async() -> None:
@@ -544,7 +520,6 @@ def test_500_runs_of_all_kinds_are_each_counted_once(flights: Any) -> None:
     assert expected == endings
     assert Counter(expected.keys()) == Counter(notes.ended_keys)
     assert (500, 500) == (engine.standing().started, engine.standing().ended)
-    assert {"0", str(41 * 6)} == set(engine.standing().abandoned)
 
 
 def test_errors_that_are_nested_very_deep_are_an_error_of_the_agent(flights: Any) -> None:
@@ -600,40 +575,77 @@ def test_a_value_that_refuses_everything_is_no_fault_of_ours(flights: Any) -> No
     assert Ending.RAISED is flights.run(agent).ending
 
 
-def test_a_run_that_its_thread_lets_go_of_is_an_error_and_keeps_no_other_from_its_place(
+def test_a_thread_outlives_what_is_raised_in_it_between_two_runs(
     flights: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the memory is used up, any two lines may have an exception between them."""
+    """An agent may raise in all threads, and the next run is given to one that looks idle."""
     engine = flights.engine(1, timeout=SOON)
-    monkeypatch.setattr(engines, "LOOKS", 2)
-    work = engine._work
+    go_on, raised = engine._start_queued, threading.Event()
 
-    def give_up_on_first(worker: Any, flight: Any) -> None:
-        if flight.key == "a":
-            raise MemoryError
-        work(worker, flight)
+    def raising() -> None:
+        in_worker = threading.current_thread().name.startswith("sopbench-agent")
+        if in_worker and not raised.is_set():
+            raised.set()
+            raise SystemExit
+        go_on()
 
-    monkeypatch.setattr(engine._threads, "_work", give_up_on_first)
-    for key in "ab":
+    monkeypatch.setattr(engine, "_start_queued", raising)
+    engine.submit(flights.job("a", lambda: "done"))
+    engine.wait("a")
+    assert raised.wait(SOON)
+
+    engine.submit(flights.job("b", lambda: "done"))
+
+    assert "done" == text(engine.wait("b"))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_run_ends_though_something_was_raised_in_the_thread_that_waited_for_it(
+    flights: Any,
+) -> None:
+    """What is raised from another thread comes as the thread wakes, with a run in its hands."""
+    engine = flights.engine(1, timeout=SOON)
+    engine.submit(flights.job("a", lambda: str(threading.get_ident())))
+    ident = int(text(engine.wait("a")))
+    # A run is over a moment before its thread waits for the next one.
+    time.sleep(0.2)
+
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(ValueError))
+    for key in "bc":
         engine.submit(flights.job(key, lambda: "done"))
 
-    lost, other = engine.wait("a"), engine.wait("b")
+    assert engine.wait("b").ending in {Ending.RETURNED, Ending.RAISED}
+    assert "done" == text(engine.wait("c"))
+
+
+def test_a_run_that_its_thread_lets_go_of_is_an_error_and_the_next_is_made(
+    flights: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Something may be raised between two lines, before the run has begun."""
+    monkeypatch.setattr(engines, "BEGINS_WITHIN", 0.2)
+    engine = flights.engine(2)
+
+    def let_go(_worker: Any, _run: Any) -> None: ...
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine, "_work", let_go)
+        engine.submit(flights.job("lost", lambda: "done"))
+        lost = engine.wait("lost")
+
+    engine.submit(flights.job("next", lambda: "done"))
 
     assert Ending.RAISED is lost.ending
-    assert "the thread of the run let go of it" in lost.problem.message
-    assert "done" == text(other)
+    assert "could not be started: its thread did not begin it" in lost.problem.message
+    assert "done" == text(engine.wait("next"))
 
 
-def test_a_thread_that_ended_is_given_no_run(flights: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thread_that_ended_is_given_no_run(flights: Any) -> None:
     engine = flights.engine(1, timeout=SOON)
     engine.submit(flights.job("a", lambda: "done"))
     engine.wait("a")
-    # It puts itself among the idle ones after it has told the outcome.
-    for _ in range(60_000):
-        if engine._threads._idle:
-            break
+    while not engine._idle:
         time.sleep(0.001)
-    (idle,) = engine._threads._idle
+    (idle,) = engine._idle
     idle.dismiss()
     idle._thread.join(SOON)
 
@@ -642,20 +654,37 @@ def test_a_thread_that_ended_is_given_no_run(flights: Any, monkeypatch: pytest.M
     assert "done" == text(engine.wait("b"))
 
 
-# Starting threads where the memory is used up.
-
-
 class DiesEarly(threading.Thread):
-    """A thread that ends before it says that it has begun, as for want of memory."""
+    """A thread that ends before it says that it has begun, as if something was raised in it."""
 
     def _bootstrap(self) -> None: ...
 
 
 def test_a_thread_that_never_begins_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starting, "PATIENCE", 0.05)
+    monkeypatch.setattr(workers, "PATIENCE", 0.05)
 
     with pytest.raises(RuntimeError, match="the new thread did not begin"):
-        starting.start(DiesEarly(daemon=True))
+        workers.start(DiesEarly(daemon=True))
+
+
+def test_a_run_whose_thread_never_begins_holds_up_no_other(
+    flights: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = flights.engine(2, timeout=SOON)
+    engine.submit(flights.job("first", lambda: "done"))
+    engine.wait("first")
+    monkeypatch.setattr(workers, "PATIENCE", 0.05)
+    with monkeypatch.context() as patched:
+        patched.setattr(workers, "Thread", DiesEarly)
+        engine._idle.clear()
+        engine.submit(flights.job("lost", lambda: "done"))
+
+    engine.submit(flights.job("next", lambda: "done"))
+
+    assert "could not be started: the new thread did not begin" in (
+        engine.wait("lost").problem.message
+    )
+    assert "done" == text(engine.wait("next"))
 
 
 # Sync code that waits for async code, and the other way round.

@@ -13,10 +13,10 @@ import pytest
 
 from pytest_sopbench import Trace
 from pytest_sopbench._core.model.trace import GOES_ON, Ending, Usage, has_ended
+from pytest_sopbench._running import engine as engines
 from pytest_sopbench._running import threads as workers
 from pytest_sopbench._running.event_loop import CancellableAwait, SharedLoop
 from pytest_sopbench._running.limits import Backoff, Limit
-from pytest_sopbench._running.threads import OneShotEvent
 from pytest_sopbench._running.tools.toolbox import begin
 from pytest_sopbench.errors import ToolError, Unavailable
 
@@ -92,7 +92,6 @@ def test_a_hanging_run_is_timed_out_with_what_was_seen_of_it(flights: Any) -> No
     assert Ending.TIMED_OUT is trace.ending
     assert (600.0, "so far\n", 1) == (trace.duration, trace.output, len(trace.calls))
     assert trace is engine.wait("a")
-    assert ("a",) == engine.standing().abandoned
 
 
 def test_the_time_limit_ends_the_wait_for_a_call_that_is_at_work(flights: Any) -> None:
@@ -136,7 +135,6 @@ def test_hanging_runs_do_not_hold_up_the_others(flights: Any) -> None:
 
     assert {Ending.RETURNED} == {engine.wait(str(number)).ending for number in range(50)}
     assert {Ending.TIMED_OUT} == {engine.wait(key).ending for key in stuck}
-    assert set(stuck) == set(engine.standing().abandoned)
     release.set()
 
 
@@ -161,7 +159,7 @@ def test_a_hanging_async_run_is_cancelled(flights: Any) -> None:
     assert cleaned.wait(SOON)
 
 
-def test_an_async_run_that_does_not_let_itself_be_cancelled_is_abandoned(flights: Any) -> None:
+def test_an_async_run_that_does_not_let_itself_be_cancelled_is_timed_out(flights: Any) -> None:
     clock, release = HandClock(), threading.Event()
     entered: queue.SimpleQueue[str] = queue.SimpleQueue()
 
@@ -183,14 +181,34 @@ def test_an_async_run_that_does_not_let_itself_be_cancelled_is_abandoned(flights
         entered.get(timeout=SOON)
     clock.move(engine, 10.0)
     assert {Ending.TIMED_OUT} == {engine.wait(key).ending for key in ("stubborn", "hanging")}
-    # A cancelled task takes some turns of the loop to end.
+    release.set()
+
+
+def test_a_loop_that_hears_of_the_end_is_kept_though_the_agent_goes_on(flights: Any) -> None:
+    """Runs that share a client share a loop."""
+    clock, entered, release = HandClock(), threading.Event(), threading.Event()
+
+    async def stubborn() -> None:
+        entered.set()
+        while not release.is_set():
+            try:
+                await asyncio.sleep(0.01)
+            except asyncio.CancelledError:
+                continue
+
+    engine = flights.engine(2, timeout=10.0, clock=clock)
+    engine.submit(flights.job("stubborn", stubborn))
+    assert entered.wait(SOON)
+    before = engine._loop.current()
+    clock.move(engine, 10.0)
+    assert Ending.TIMED_OUT is engine.wait("stubborn").ending
     for _ in range(10):
         turned = threading.Event()
         engine._loop.current().call(lambda _, turned=turned: turned.set())
         assert turned.wait(SOON)
+        clock.move(engine, 1.0)
 
-    assert eventually(lambda: clock.move(engine, 1.0) or bool(engine.standing().abandoned))
-    assert ("stubborn",) == engine.standing().abandoned
+    assert before is engine._loop.current()
     release.set()
 
 
@@ -210,9 +228,7 @@ def test_a_loop_that_is_blocked_is_replaced(flights: Any) -> None:
     assert blocked.wait(SOON)
     clock.move(engine, 10.0)
     assert Ending.TIMED_OUT is engine.wait("blocking").ending
-    assert eventually(
-        lambda: clock.move(engine, 1.0) or engine.standing().abandoned == ("blocking",)
-    )
+    assert eventually(lambda: clock.move(engine, 1.0) or engine._loop.standing() is None)
     engine.submit(flights.job("good", good))
 
     assert Ending.RETURNED is engine.wait("good").ending
@@ -526,7 +542,7 @@ class Held(workers.RunThread[Any]):
 def test_a_run_that_ends_before_its_thread_begins_is_not_made(
     flights: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "RunThread", Held)
+    monkeypatch.setattr(engines, "RunThread", Held)
     Held.made.clear()
     called: list[str] = []
     engine = flights.engine(2)
@@ -589,7 +605,6 @@ def test_what_is_no_coroutine_needs_no_closing() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         settling(Awaitable())
-    assert settling.has_ended()
 
 
 def test_a_run_that_is_cancelled_on_its_way_to_the_loop_is_not_begun() -> None:
@@ -635,44 +650,3 @@ def test_only_the_loop_that_is_given_is_replaced() -> None:
     assert second is shared.current()
     shared.stop(SOON)
     first.stop(SOON)
-
-
-# Whoever waits goes on when it is opened, and not before.
-
-
-def test_a_wait_ends_without_it_being_open() -> None:
-    latch = OneShotEvent()
-
-    assert latch.wait(0.001) is False
-    assert latch.is_set() is False
-
-
-def test_an_open_one_lets_everybody_through_at_once() -> None:
-    latch = OneShotEvent()
-    latch.set()
-
-    assert [True, True] == [latch.wait(0.0), latch.wait(0.0)]
-    assert latch.is_set()
-
-
-def test_opening_it_twice_changes_nothing() -> None:
-    latch = OneShotEvent()
-
-    latch.set()
-    latch.set()
-
-    assert latch.wait(0.0)
-
-
-def test_all_who_wait_go_on() -> None:
-    latch = OneShotEvent()
-    through: list[bool] = []
-    threads = [threading.Thread(target=lambda: through.append(latch.wait(SOON))) for _ in range(20)]
-    for thread in threads:
-        thread.start()
-
-    latch.set()
-    for thread in threads:
-        thread.join(SOON)
-
-    assert [True] * 20 == through

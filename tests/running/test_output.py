@@ -286,7 +286,7 @@ from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running import limits as time_used
 from pytest_sopbench._running.engine import Engine
-from pytest_sopbench._running.limits import Limits
+from pytest_sopbench._running.limits import Limit, Limits
 from pytest_sopbench._running.limits import Job
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 
@@ -350,7 +350,7 @@ EVERY = "hang, hang_async, block, hang_in_thread, stubborn, chatty"
 )
 def test_the_interpreter_ends_though_agents_hang(tmp_path: Path, agents: str, stop: str) -> None:
     body = f"""
-engine = Engine(8, Limits(timeout=0.2))
+engine = Engine(Limit.fixed(8), Limits(timeout=0.2))
 agents = [{agents}]
 for number, agent in enumerate(agents):
     engine.submit(job(number, agent))
@@ -370,7 +370,7 @@ print(*sorted(set(endings)))
 @pytest.mark.parametrize("agent", ["hang", "hang_async"])
 def test_ctrl_c_gets_through_while_256_runs_are_in_flight(tmp_path: Path, agent: str) -> None:
     body = f"""
-engine = Engine(257, Limits(timeout=500))
+engine = Engine(Limit.fixed(257), Limits(timeout=500))
 engine.submit(job("ended", lambda: "kept"))
 engine.wait("ended")
 for number in range(256):

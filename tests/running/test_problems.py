@@ -16,12 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._running.importing import ImportLimit, SlowImportError
+from pytest_sopbench._running.importing import SlowImportError, limited_import
 from pytest_sopbench._running.limits import Backoff
 from pytest_sopbench._running.observing import (
     LONGEST,
     retry_after,
-    standing_watch,
     watched_interrupts,
 )
 
@@ -37,59 +36,25 @@ def test_a_ctrl_c_is_noted_also_where_it_is_swallowed() -> None:
     assert interrupts.seen
 
 
-def test_a_watch_for_many_runs_tells_each_of_its_own_alone() -> None:
-    with standing_watch():
-        with watched_interrupts() as first, pytest.raises(KeyboardInterrupt):
-            press_ctrl_c()
-        seen = first.seen
-        with watched_interrupts() as second:
-            pass
-
-    assert (True, False) == (seen, second.seen)
-
-
-def test_a_watch_for_many_runs_exchanges_the_handler_once() -> None:
-    before = signal.getsignal(signal.SIGINT)
-
-    with standing_watch():
-        once = signal.getsignal(signal.SIGINT)
-        with watched_interrupts():
-            inside = signal.getsignal(signal.SIGINT)
-
-    assert inside is once is not before
-    assert before is signal.getsignal(signal.SIGINT)
-
-
 def test_a_run_after_an_agent_that_set_its_own_handler_is_watched_all_the_same() -> None:
     before = signal.getsignal(signal.SIGINT)
 
     try:
-        with standing_watch():
-            with watched_interrupts():
-                signal.signal(signal.SIGINT, lambda *_: None)
-            with watched_interrupts() as later:
-                press_ctrl_c()
+        with watched_interrupts():
+            signal.signal(signal.SIGINT, lambda *_: None)
+        with watched_interrupts() as later:
+            press_ctrl_c()
     finally:
         signal.signal(signal.SIGINT, before)
 
     assert later.seen
 
 
-def test_after_a_watch_for_many_runs_each_is_watched_by_itself() -> None:
-    with standing_watch():
-        pass
-
-    with watched_interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
-        press_ctrl_c()
-
-    assert interrupts.seen
-
-
 def test_in_a_thread_that_gets_no_signals_nothing_is_noted() -> None:
     seen: list[bool] = []
 
     def work() -> None:
-        with standing_watch(), watched_interrupts() as interrupts:
+        with watched_interrupts() as interrupts:
             seen.append(interrupts.seen)
 
     thread = threading.Thread(target=work)
@@ -192,7 +157,7 @@ NEVER = 300
 def test_an_import_that_ends_in_time_is_not_told_of() -> None:
     lines: list[str] = []
 
-    with ImportLimit(60.0, lines.append).watching("agent 'a:b'"):
+    with limited_import("agent 'a:b'", 60.0, lines.append):
         pass
 
     assert [] == lines
@@ -206,7 +171,7 @@ def test_an_import_that_takes_long_is_told_of() -> None:
         lines.append(line)
         told.set()
 
-    with ImportLimit(None, say, patience=0.01).watching("agent 'a:b'"):
+    with limited_import("agent 'a:b'", None, say, patience=0.01):
         assert told.wait(60)
 
     assert ["sop: still importing agent 'a:b' after 0 s"] == lines
@@ -214,9 +179,9 @@ def test_an_import_that_takes_long_is_told_of() -> None:
 
 def test_an_import_that_hangs_is_ended_when_its_time_is_over() -> None:
     lines: list[str] = []
-    limit = ImportLimit(0.5, lines.append)
+    limit = limited_import("agent 'a:b'", 0.5, lines.append)
 
-    with pytest.raises(SlowImportError) as caught, limit.watching("agent 'a:b'"):
+    with pytest.raises(SlowImportError) as caught, limit:
         time.sleep(NEVER)
 
     assert str(caught.value).startswith(f"took longer than 0.5 s at {Path(__file__)}:")
@@ -225,9 +190,9 @@ def test_an_import_that_hangs_is_ended_when_its_time_is_over() -> None:
 
 def test_the_user_may_interrupt_and_is_told_where() -> None:
     lines: list[str] = []
-    limit = ImportLimit(60.0, lines.append)
+    limit = limited_import("agent 'a:b'", 60.0, lines.append)
 
-    with pytest.raises(KeyboardInterrupt), limit.watching("agent 'a:b'"):
+    with pytest.raises(KeyboardInterrupt), limit:
         signal.raise_signal(signal.SIGINT)
 
     (line,) = lines
@@ -238,9 +203,9 @@ def test_without_a_thread_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> 
     def scarce(_: threading.Thread) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("pytest_sopbench._running.importing.start", scarce)
+    monkeypatch.setattr("threading.Thread.start", scarce)
 
-    with ImportLimit(0.0, print).watching("agent 'a:b'"):
+    with limited_import("agent 'a:b'", 0.0, print):
         imported = True
 
     assert imported

@@ -128,6 +128,29 @@ def test_a_run_on_its_way_to_a_blocked_loop_begins_on_another_with_its_full_time
     ) == trace.notes
 
 
+def test_a_loop_that_does_not_hear_of_an_end_is_left_whoever_holds_it(flights: Any) -> None:
+    """What a callback of the loop does belongs to no task, and others may have set the limit."""
+    bed = Bed(flights, limit=None)
+    blocked = threading.Event()
+
+    def hold() -> None:
+        blocked.set()
+        bed.release.wait(SOON)
+
+    async def guilty() -> None:
+        asyncio.get_running_loop().call_soon(hold)
+        await asyncio.sleep(SOON)
+
+    bed.submit("guilty", guilty)
+    assert blocked.wait(SOON)
+    bed.engine.abandon("guilty")
+    bed.pass_time(2.0)
+    bed.submit("next", lambda: asyncio.sleep(0, "done"))
+
+    assert Ending.RETURNED is bed.ending("next")
+    bed.release.set()
+
+
 def test_the_next_run_does_not_meet_the_loop_that_the_last_one_blocks(flights: Any) -> None:
     bed = Bed(flights, runs=1)
     bed.blocks("guilty")
@@ -238,7 +261,7 @@ def test_where_there_is_no_thread_for_another_loop_the_next_look_tries_again(
     bed.queues("innocent")
 
     with monkeypatch.context() as patch:
-        patch.setattr(loop_thread, "start", scarce)
+        patch.setattr(loop_thread.Thread, "start", scarce)
         bed.pass_time(10.0)
         assert Ending.TIMED_OUT is bed.ending("guilty")
     bed.pass_time(1.0)

@@ -27,7 +27,6 @@ from pytest_sopbench._core.availability import is_unavailable
 from pytest_sopbench._core.model.trace import Ending
 from pytest_sopbench._running import descendants
 from pytest_sopbench._running.agents.caller import AgentCaller
-from pytest_sopbench._running.agents.spec import resolve_agent
 from pytest_sopbench._running.runner import run_task
 from pytest_sopbench._running.tools.toolbox import Toolbox
 from pytest_sopbench._running.wire import child as child_module
@@ -35,6 +34,7 @@ from pytest_sopbench._running.wire import service as service_module
 from pytest_sopbench._running.wire.server import Address, ToolServer
 from pytest_sopbench._running.wire.service import shared_server
 from pytest_sopbench.errors import AgentSpecError
+from tests.builders.running import resolve_agent
 
 Run = Callable[..., Trace]
 

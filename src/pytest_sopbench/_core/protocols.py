@@ -7,12 +7,10 @@ agents is given the session's options and domains.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.values.json import JsonValue
 
 from .domain import Domain
@@ -39,16 +37,6 @@ class Policy(Protocol):
     def __call__(
         self, inputs: Mapping[str, JsonValue], call: Callable[..., JsonValue], /
     ) -> Mapping[str, JsonValue]: ...
-
-
-class RunWrapper(Protocol):
-    """Gives what stands around one attempt at a run, entered and left in the run's own context.
-
-    `attempt` counts from 1. What it raises, on the way in or out, ends the attempt as if the agent
-    had raised it; what the agent raises it cannot swallow.
-    """
-
-    def __call__(self, key: RunKey, attempt: int, /) -> AbstractContextManager[None]: ...
 
 
 # Where agents come from: the shape of a source, and what it is given.

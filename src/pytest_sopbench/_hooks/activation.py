@@ -19,11 +19,10 @@ from pytest_sopbench._hooks.code import (
     check_agent_given,
     parametrize_agent,
 )
-from pytest_sopbench._hooks.deciding.ending import NAME as EARNED
-from pytest_sopbench._hooks.deciding.ending import Earned, Ending, LeftThreads
+from pytest_sopbench._hooks.deciding.ending import Ending, LeftThreads
 from pytest_sopbench._hooks.deciding.gate import Gate, check_gates
 from pytest_sopbench._hooks.items.collection import Collection, asks_for_agent
-from pytest_sopbench._hooks.items.transport import ReportHooks, ReportSanitizer
+from pytest_sopbench._hooks.items.transport import ReportHooks
 from pytest_sopbench._hooks.items.variants import VariantItems, VariantSummary
 from pytest_sopbench._hooks.outgoing import BREAKAGE, Breakage, Outgoing
 from pytest_sopbench._hooks.printing.progress import GroupedFailures, ProgressHooks
@@ -38,22 +37,25 @@ from pytest_sopbench._hooks.results.budget import (
 from pytest_sopbench._hooks.results.recorder import SessionRecorder
 from pytest_sopbench._hooks.results.resume import Resumption
 from pytest_sopbench._hooks.results.saving import (
-    DraftSummary,
-    JudgeSummary,
-    PriceSummary,
+    CostSummary,
     kept_path,
 )
 from pytest_sopbench._hooks.runs.run_cache import RUNS, Runs
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
 from pytest_sopbench._hooks.session.domains import ActiveDomain
-from pytest_sopbench._hooks.session.session import SESSION, SopSession, check_writable, is_due
+from pytest_sopbench._hooks.session.session import (
+    SESSION,
+    SopSession,
+    check_writable,
+    is_narrowed,
+)
 from pytest_sopbench._hooks.session.variants import variants_in
 from pytest_sopbench._hooks.settings.asked import check_rootdir
 from pytest_sopbench._hooks.settings.marks import (
     check_mark,
+    marked,
     marked_agent,
     marked_domains,
-    marked_trials,
     parameter_id,
     read_task_id,
 )
@@ -97,7 +99,10 @@ def activate(config: pytest.Config) -> SopSession:
     sop = config.stash[SESSION] = SopSession(config, options)
     runs = config.stash[RUNS] = Runs(sop)
     register = config.pluginmanager.register
-    _register_items(sop, runs)
+    register(Collection(sop, runs), "sop-collection")
+    register(ReportHooks(sop, runs), "sop-transport")
+    if sop.options.variants:
+        register(VariantItems(), "sop-variant-items")
     breakage = Breakage(config, sop.broken, sop.options.redaction.text)
     config.stash[BREAKAGE] = breakage
     register(breakage, "sop-breakage")
@@ -106,46 +111,27 @@ def activate(config: pytest.Config) -> SopSession:
     is_controller = has_workers(config) and not is_worker
     if not is_controller:
         register(runs, "sop-runs")
-    if is_worker:
-        register(ReportSanitizer(), "sop-report-sanitizer")
-        if sop.options.budget:
-            register(BudgetStop(runs, WorkerBudget(sop).is_spent), "sop-budget-stop")
-    else:
+    if is_worker and sop.options.budget:
+        register(BudgetStop(runs, WorkerBudget(sop).is_spent), "sop-budget-stop")
+    if not is_worker:
         # The end of a worker is seen by its controller.
-        gate = _register_results(sop, runs, _begin(sop), is_controller=is_controller)
+        ending = Ending(sop)
+        ending.begin()
+        gate = _register_results(sop, runs, ending, is_controller=is_controller)
         gate.prepare()
         if sop.options.reports:
             check_reports(sop)
     if config.pluginmanager.hasplugin(SYRUPY):
         register(SnapshotCollector(sop), "sop-snapshot-collector")
-    _register_last(sop)
-    _check_set_up(sop, runs)
-    _end_set_up(config)
-    return sop
-
-
-def _register_items(sop: SopSession, runs: Runs) -> None:
-    register = sop.config.pluginmanager.register
-    register(Collection(sop, runs), "sop-collection")
-    register(ReportHooks(sop, runs), "sop-transport")
-    if sop.options.variants:
-        register(VariantItems(), "sop-variant-items")
-
-
-def _register_last(sop: SopSession) -> None:
-    """Register what sees that which every other wrapper of ours has made of a report."""
-    register = sop.config.pluginmanager.register
-    outgoing = Outgoing(sop.config, sop.options.redaction)
+    # What sees that which every other wrapper of ours has made of a report.
+    outgoing = Outgoing(config, sop.options.redaction)
     register(outgoing, "sop-outgoing")
     register(LeftThreads(sop.options.redaction.text), "sop-left-threads")
     # If only a test asks for SOP fixtures, the session has begun.
     outgoing.guard_terminal()
-
-
-def _begin(sop: SopSession) -> Ending:
-    ending = Ending(sop)
-    ending.begin()
-    return ending
+    _check_set_up(sop, runs)
+    _end_set_up(config)
+    return sop
 
 
 def _end_set_up(config: pytest.Config) -> None:
@@ -170,8 +156,14 @@ def _register_results(sop: SopSession, runs: Runs, ending: Ending, *, is_control
     register(GroupedFailures(sop), "sop-grouped-failures")
     summary = SummaryHooks(sop, recorder, gate)
     register(summary, "sop-summary")
-    totals = _register_replay(sop)
+    totals: ReplayTotals | None = None
+    if sop.options.replay.is_on:
+        from pytest_sopbench._hooks.replaying import ReplayTotals
+
+        totals = ReplayTotals(sop)
+        register(totals, REPLAY)
     ending.watch(
+        gate,
         unsaved=lambda: recorder.unsaved,
         owed=lambda: (
             summary.unwritten or gate.baseline.is_unwritten or (totals is not None and totals.lacks)
@@ -181,46 +173,27 @@ def _register_results(sop: SopSession, runs: Runs, ending: Ending, *, is_control
     if config.pluginmanager.hasplugin(SYRUPY):
         register(SnapshotSummary(sop), "sop-snapshot-summary")
     register(JunitFile(config, gate, misses=sop.options.junit_misses), "sop-junit")
-    register(PriceSummary(sop), "sop-price-summary")
-    register(JudgeSummary(sop), "sop-judge-summary")
-    register(DraftSummary(sop), "sop-draft-summary")
+    register(CostSummary(sop), "sop-cost-summary")
     if sop.options.variants:
         register(VariantSummary(sop), "sop-variant-summary")
     if sop.options.budget:
-        _register_budget(sop, runs, recorder, is_controller=is_controller)
+        tracker = BudgetTracker(sop, recorder, has_workers=is_controller)
+        register(tracker, "sop-budget")
+        if not is_controller:
+            tracker.follow(runs)
+            register(BudgetStop(runs, lambda: tracker.is_spent), "sop-budget-stop")
     if is_controller:
         register(ControllerHooks(sop, recorder), "sop-workers")
         register(recorder.crashes, "sop-crashes")
     # Behind the gate, so that what this says of the status is the last word.
     register(ending, ENDING)
-    register(Earned(sop, gate, ending), EARNED)
     return gate
-
-
-def _register_replay(sop: SopSession) -> ReplayTotals | None:
-    if not sop.options.replay.is_on:
-        return None
-    from pytest_sopbench._hooks.replaying import ReplayTotals
-
-    totals = ReplayTotals(sop)
-    sop.config.pluginmanager.register(totals, REPLAY)
-    return totals
-
-
-def _register_budget(
-    sop: SopSession, runs: Runs, recorder: SessionRecorder, *, is_controller: bool
-) -> None:
-    register = sop.config.pluginmanager.register
-    tracker = BudgetTracker(sop, recorder, has_workers=is_controller)
-    register(tracker, "sop-budget")
-    if not is_controller:
-        tracker.follow(runs)
-        register(BudgetStop(runs, lambda: tracker.is_spent), "sop-budget-stop")
 
 
 def _check_set_up(sop: SopSession, runs: Runs) -> None:
     """Load what the command line asks for; what only the configuration names waits for a test."""
-    check_distribution(sop.config)
+    config = sop.config
+    check_distribution(config)
     _check_kept(sop)
     check_shares(sop)
     if sop.options.budget:
@@ -229,19 +202,20 @@ def _check_set_up(sop: SopSession, runs: Runs) -> None:
     # Read here, so that a price that is none is said before anything is paid for.
     _ = sop.prices
     if not (sop.options.typed_domains or sop.options.named):
-        raise_restart_limit(sop.config)
+        raise_restart_limit(config)
         return
-    if has_workers(sop.config) and is_due(sop):
-        # Before workers are started, each of which would say the same again.
+    is_whole = config.args_source is not pytest.Config.ArgsSource.ARGS and not is_narrowed(config)
+    if has_workers(config) and sop.makes_runs and is_whole:
+        # A run is surely made. Before workers are started, each of which would say the same again.
         runs.prepare(sop.domains, sop.options.agents)
     if sop.options.gates:
         check_gates(sop)
     _check_tags(sop)
-    totals: ReplayTotals | None = sop.config.pluginmanager.get_plugin(REPLAY)
+    totals: ReplayTotals | None = config.pluginmanager.get_plugin(REPLAY)
     if totals is not None:
         totals.check()
     runs_planned = sum(len(active.positions) for active in sop.domains) * sop.options.trials
-    raise_restart_limit(sop.config, runs_planned)
+    raise_restart_limit(config, runs_planned)
     _point_at_data(sop)
 
 
@@ -347,7 +321,7 @@ def _domains(sop: SopSession, definition: pytest.Item) -> Sequence[ActiveDomain]
 
 def _by_task(metafunc: pytest.Metafunc, sop: SopSession, domains: Sequence[ActiveDomain]) -> None:
     agent = marked_agent(metafunc.definition) or sop.agents[0]
-    trials = marked_trials(metafunc.definition) or sop.options.trials
+    trials = marked(metafunc.definition, "trials") or sop.options.trials
     refs = [ref for active in domains for ref in active.refs((agent,), trials)]
     if "sop_run" in metafunc.fixturenames:
         agents = agents_of(sop, metafunc, agent)

@@ -32,7 +32,7 @@ from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.marks import encoded_label, marked_agent
 from pytest_sopbench._loading.steps_file import read_script
 from pytest_sopbench._running.agents.caller import AgentCaller
-from pytest_sopbench._running.agents.spec import SOURCES, resolve_agent
+from pytest_sopbench._running.agents.spec import SOURCES, SpecKind, forms_of
 from pytest_sopbench._running.tools.domain_code import (
     ManagerFactory,
     load_manager_factory,
@@ -44,25 +44,22 @@ from pytest_sopbench.errors import SopbenchError
 
 # The reference agents as a source of agents: their room is loaded when one of them is used.
 
+AGENT: Final = "sop_agent"
 _BASE: Final = "pytest_sopbench.agents.model_agent"
 """The module of the class that all reference agents have as a base."""
 
 
-class _ModelAgents:
-    """Specs of the form `KIND:PROVIDER/MODEL`."""
+def _resolve_model_agent(spec: str, context: AgentContext) -> object:
+    from pytest_sopbench.agents.sources import resolve  # noqa: PLC0415 - used from here on
 
-    form = " or ".join(f"{kind}:PROVIDER/MODEL" for kind in MODEL_AGENT_KINDS)
-
-    def claims(self, spec: str) -> bool:
-        return names_model_agent(spec)
-
-    def resolve(self, spec: str, context: AgentContext) -> object:
-        from pytest_sopbench.agents.sources import resolve  # noqa: PLC0415 - used from here on
-
-        return resolve(spec, context)
+    return resolve(spec, context)
 
 
-MODEL_AGENTS: Final[AgentSource] = _ModelAgents()
+MODEL_AGENTS: Final[AgentSource] = SpecKind(
+    form=" or ".join(f"{kind}:PROVIDER/MODEL" for kind in MODEL_AGENT_KINDS),
+    claims=names_model_agent,
+    resolve=_resolve_model_agent,
+)
 
 
 def told_of(agent: object) -> tuple[str, Mapping[str, Any]]:
@@ -114,11 +111,17 @@ def check_agent_given(sop: SopSession, node: pytest.Item | pytest.Collector) -> 
         raise pytest.UsageError(msg)
 
 
+def definitions(node: pytest.Item | pytest.Collector, name: str) -> Sequence[Any]:
+    """Return what defines the fixtures of that name as this node sees them, the nearest last."""
+    # pytest has no public way to ask which fixture an item gets. What an item itself knows lacks
+    # the agent, which is asked for only if no marker names another one.
+    manager: Any = getattr(node.session, "_fixturemanager")  # noqa: B009 - not in pytest's types
+    return manager.getfixturedefs(name, node) or ()
+
+
 def overriding_fixture(node: pytest.Item | pytest.Collector) -> str:
     """Say which fixture of the project stands for ours, or nothing if none does."""
-    # pytest has no public way to ask which fixtures a node sees.
-    manager: Any = getattr(node.session, "_fixturemanager")  # noqa: B009 - not in pytest's types
-    found: Sequence[Any] = manager.getfixturedefs("sop_agent", node) or ()
+    found = definitions(node, AGENT)
     if len(found) < 2:  # noqa: PLR2004 - ours is always there
         return ""
     # Where it is defined is known by its function; a fixture may also be made in other ways.
@@ -141,16 +144,12 @@ class Agents:
             pytest.UsageError: it cannot be resolved, or not be called as an agent.
         """
         if spec not in self._resolved:
+            # The first that claims a spec resolves it.
+            sources = (MODEL_AGENTS, *SOURCES)
+            source = next(one for one in sources if one.claims(spec))
             try:
                 with import_limit(self._sop.config, self._sop.options, f"agent {spec!r}"):
-                    self._resolved[spec] = resolve_agent(
-                        spec,
-                        path=self._folder,
-                        domains=[active.domain for active in self._sop.actives],
-                        policies=lambda name: policy(self._sop.find_active(name)),
-                        options=self.options,
-                        sources=(MODEL_AGENTS, *SOURCES),
-                    )
+                    self._resolved[spec] = source.resolve(spec, self._context(forms_of(sources)))
             except SopbenchError as error:
                 raise pytest.UsageError(str(error)) from None
             self.caller(self._resolved[spec], spec)
@@ -172,14 +171,6 @@ class Agents:
             msg = f"sop_approver: {error}"
             raise pytest.UsageError(msg) from None
 
-    def check_approver(self) -> None:
-        """Complain of the approver before the first run, and not in it.
-
-        Raises:
-            pytest.UsageError: it cannot be used.
-        """
-        _ = self.approver
-
     def _record(self, name: str, prompt_hash: str, setup: Mapping[str, JsonValue]) -> None:
         recorded = self._sop.recorded
         if prompt_hash:
@@ -200,12 +191,17 @@ class Agents:
             tool_address=options.tool_address,
         )
 
-    @property
-    def _folder(self) -> Path:
-        """What a module's name is relative to: as typed, or as the project's file has it."""
+    def _context(self, forms: str) -> AgentContext:
         config = self._sop.config
+        # What a module's name is relative to: as typed, or as the project's file has it.
         typed = bool(config.getoption("sop_agent"))
-        return config.invocation_params.dir if typed else config.rootpath
+        return AgentContext(
+            path=config.invocation_params.dir if typed else config.rootpath,
+            domains={active.domain.name: active.domain for active in self._sop.actives},
+            policy=lambda name: policy(self._sop.find_active(name)),
+            options=self.options,
+            forms=forms,
+        )
 
     def caller(self, agent: object, name: str = "fixture sop_agent") -> AgentCaller:
         """Return the way to call an agent, which checks its parameters at the first asking.
@@ -231,8 +227,6 @@ class Agents:
 
 # Several agents under test: by options, or by a fixture `sop_agent` with parameters.
 
-AGENT: Final = "sop_agent"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentParameters:
@@ -254,9 +248,7 @@ def agent_parameters(
     sop: SopSession, node: pytest.Item | pytest.Collector
 ) -> AgentParameters | None:
     """Return the agents that a test is run by, or `None` if it is run by one."""
-    # pytest has no public way to ask which fixture a node gets.
-    manager: Any = getattr(node.session, "_fixturemanager")  # noqa: B009 - not in pytest's types
-    found: Sequence[Any] = manager.getfixturedefs(AGENT, node) or ()
+    found = definitions(node, AGENT)
     if found and found[-1].params:
         labels = _labels(found[-1])
         return AgentParameters(

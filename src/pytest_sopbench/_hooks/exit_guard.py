@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import repeat
 from operator import is_
@@ -82,19 +83,19 @@ class ExitGuard:
             return
         self._replace(os._exit, self._exit_in_place_of(os._exit), list(sys.modules.values()))
 
-    def refuse_exec(self) -> Callable[[], None]:
-        """Let no other program take the place of this process; return how to end that."""
+    @contextmanager
+    def exec_refused(self) -> Generator[None]:
+        """Let no other program take the place of this process meanwhile."""
         before = len(self._undo)
         for name in EXECS:
             original: Any = getattr(os, name)
             # Not in every module: who has it from before is rare, and looking takes its time.
             self._replace(original, self._refusal_in_place_of(original), SYSTEM)
-
-        def end() -> None:
+        try:
+            yield
+        finally:
             while len(self._undo) > before:
                 self._undo.pop()()
-
-        return end
 
     def step_down(self) -> None:
         """End, and leave everything as it was."""

@@ -23,7 +23,7 @@ from inspect import currentframe
 from operator import is_
 from threading import Event, Lock
 from types import FrameType
-from typing import Any, Final, TextIO, cast
+from typing import Any, Final, Literal, TextIO, cast
 
 import pytest
 
@@ -149,14 +149,12 @@ class Outgoing:
             report.wasxfail = self.text(report.wasxfail)
         if report.sections:
             # What the agent wrote, as pytest captured it, which `-rA` shows of passed tests too.
-            report.sections[:] = [
-                (name, self._section(name, self._redaction.text(text)))
-                for name, text in report.sections
-            ]
-
-    def _section(self, name: str, text: str) -> str:
-        # pytest itself colours what is logged.
-        return harmless(text, colours="kept" if name.startswith("Captured log") else "escaped")
+            for place, (name, text) in enumerate(report.sections):
+                # pytest itself colours what is logged.
+                kept: Literal["kept", "escaped"] = (
+                    "kept" if name.startswith("Captured log") else "escaped"
+                )
+                report.sections[place] = name, harmless(self._redaction.text(text), colours=kept)
 
     def _inside(self, part: Any, depth: int) -> Any:
         """Return a part of what pytest shows of a failure; its own objects are changed in place."""
@@ -167,17 +165,14 @@ class Outgoing:
         if isinstance(part, list | tuple):
             return self._sequence(cast("Sequence[Any]", part), depth)
         if type(part).__module__.startswith("_pytest.") and hasattr(part, "__dict__"):
-            self._change(cast("object", part), depth)
+            for name, one in tuple(vars(cast("object", part)).items()):
+                if name != STYLE:
+                    # Also if pytest has made it frozen: nobody else has seen it yet.
+                    object.__setattr__(cast("object", part), name, self._inside(one, depth + 1))
             return part
         # Of another plugin; all that is known of it is that it can be shown.
         shown = str(part)
         return part if self.text(shown) == shown else self.text(shown)
-
-    def _change(self, part: object, depth: int) -> None:
-        for name, one in tuple(vars(part).items()):
-            if name != STYLE:
-                # Also if pytest has made it frozen: nobody else has seen it yet.
-                object.__setattr__(part, name, self._inside(one, depth + 1))
 
     def _sequence(self, parts: Sequence[Any], depth: int) -> Any:
         if isinstance(parts, list) and parts and all(isinstance(one, str) for one in parts):
@@ -219,54 +214,6 @@ def output_apart(config: pytest.Config) -> Generator[None]:
 # and nobody pays for another. Without this a session whose agent closes `sys.stdout` ends in the
 # middle of a traceback, and other runs lose their verdicts (`tests/hooks/test_breakage.py`,
 # `test_closed_at_import.py`).
-
-
-class KeptOpen:
-    """Keeps streams open, and tells who has closed them.
-
-    Args:
-        told: called with a sentence, in whatever thread closed a stream.
-    """
-
-    def __init__(self, told: Callable[[str], None]) -> None:
-        self._told = told
-        # By their ids, which stay their own as long as they are kept.
-        self._kept: dict[int, Any] = {}
-
-    def keep(self, **streams: TextIO | None) -> None:
-        """Keep these streams open, each of which is given by its name; again changes nothing."""
-        for name, stream in streams.items():
-            if stream is not None and id(stream) not in self._kept:
-                self._keep(name, stream)
-
-    def let_go(self) -> None:
-        """Let the streams be closed again, as pytest itself does at the end."""
-        for stream in list(self._kept.values()):
-            self._release(stream)
-
-    def _keep(self, name: str, stream: Any) -> None:
-        def close() -> None:
-            here = currentframe()
-            there = here.f_back if here is not None else None
-            if there is not None and _is_pytest(there):
-                # What captures a test, such as `capsys`, is closed by the one who opened it.
-                self._release(stream)
-                stream.close()
-                return
-            place = f"{there.f_code.co_filename}:{there.f_lineno}" if there is not None else "once"
-            self._told(f"sys.{name} was closed at {place}, which fails the session: leave it open")
-
-        try:
-            stream.close = close
-        except (AttributeError, TypeError):
-            # A stream without a __dict__; pytest's and Python's own have one.
-            return
-        self._kept[id(stream)] = stream
-
-    def _release(self, stream: Any) -> None:
-        if "close" in vars(stream):
-            del stream.close
-        self._kept.pop(id(stream), None)
 
 
 @contextmanager
@@ -331,7 +278,8 @@ class Breakage:
         self._config = config
         self.notes = notes
         self._mask = mask
-        self._open = KeptOpen(self.note)
+        # The streams that are kept open, by their ids: these stay their own as long as that is so.
+        self._kept: dict[int, Any] = {}
         self._is_decided = False
         # Whether what runs in flight write is to stay out of the items that happen to run.
         self.are_routed = False
@@ -373,7 +321,9 @@ class Breakage:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self) -> None:
-        self._open.let_go()
+        # Now they may be closed again, as pytest itself does at the end.
+        for stream in list(self._kept.values()):
+            self._release(stream)
         release_streams()
 
     def keep_streams(self) -> None:
@@ -390,9 +340,36 @@ class Breakage:
             for name, one in streams.items()
             if type(one).__module__.startswith("_pytest.")
         }
-        self._open.keep(**of_pytest, __stdout__=sys.__stdout__, __stderr__=sys.__stderr__)
+        own = {"__stdout__": sys.__stdout__, "__stderr__": sys.__stderr__}
+        for name, stream in {**of_pytest, **own}.items():
+            if stream is not None and id(stream) not in self._kept:
+                self._keep(name, stream)
         if self.are_routed:
             route_streams(sys.stdout, sys.stderr)
+
+    def _keep(self, name: str, stream: Any) -> None:
+        def close() -> None:
+            here = currentframe()
+            there = here.f_back if here is not None else None
+            if there is not None and _is_pytest(there):
+                # What captures a test, such as `capsys`, is closed by the one who opened it.
+                self._release(stream)
+                stream.close()
+                return
+            place = f"{there.f_code.co_filename}:{there.f_lineno}" if there is not None else "once"
+            self.note(f"sys.{name} was closed at {place}, which fails the session: leave it open")
+
+        try:
+            stream.close = close
+        except (AttributeError, TypeError):
+            # A stream without a __dict__; pytest's and Python's own have one.
+            return
+        self._kept[id(stream)] = stream
+
+    def _release(self, stream: Any) -> None:
+        if "close" in vars(stream):
+            del stream.close
+        self._kept.pop(id(stream), None)
 
     def note(self, note: str) -> None:
         """Keep a note, once; none after the last test, which fails nothing."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -389,7 +389,7 @@ class ReplayTotals:
             FEWER: lambda _: self._ask_fewer(),
             RECORDED: self._record,
             NOT_KEPT: lambda _: self._kept.update([run.outcome.value]),
-            NOT_WHOLE: lambda _: self._lose(),
+            NOT_WHOLE: self._lose,
             NOT_RECORDED: lambda why: self._refused.append(f"{run.domain}/{run.task}: {why}"),
         }
 
@@ -414,7 +414,7 @@ class ReplayTotals:
         self._recorded += 1
         self._requests += int(requests)
 
-    def _lose(self) -> None:
+    def _lose(self, _: str) -> None:
         self._partial += 1
 
     def _ask_fewer(self) -> None:
@@ -577,8 +577,7 @@ def _places(sop: SopSession) -> Iterator[TaskPlace]:
     for active in sop.domains:
         for position in active.positions:
             for agent in sop.agents:
-                key = RunKey(active.domain.name, active.domain.task_ids[position], 1, agent)
-                yield TaskPlace(key.agent, key.domain, key.task)
+                yield TaskPlace(agent, active.domain.name, active.domain.task_ids[position])
 
 
 def check_stock(sop: SopSession) -> Stock:
@@ -638,8 +637,5 @@ def stock_lines(sop: SopSession, stock: Stock) -> Iterator[str]:
 
 
 def _named(names: Sequence[str]) -> str:
-    return _with_more(names[:_NAMED], len(names) - _NAMED)
-
-
-def _with_more(names: Iterable[str], more: int) -> str:
-    return f"{', '.join(names)}{f' and {more} more' if more > 0 else ''}"
+    more = len(names) - _NAMED
+    return f"{', '.join(names[:_NAMED])}{f' and {more} more' if more > 0 else ''}"

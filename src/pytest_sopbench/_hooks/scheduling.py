@@ -52,11 +52,6 @@ class TaskScheduling(LoadScheduling):  # type: ignore[misc]  # xdist has no type
         self._dead: set[WorkerController] = set()
         self._shares_runs = True
 
-    def _begin(self) -> None:
-        """Learn whether any tests can share a run; if none can, xdist's own ways are kept."""
-        collection = next(iter(self.node2collection.values()))
-        self._shares_runs = any(task_hint(nodeid) != nodeid for nodeid in collection)
-
     @property
     def tests_finished(self) -> bool:
         return super().tests_finished and not any(self._owned.values())
@@ -67,7 +62,9 @@ class TaskScheduling(LoadScheduling):  # type: ignore[misc]  # xdist has no type
 
     def schedule(self) -> None:
         if self.collection is None:
-            self._begin()
+            # If no tests can share a run, xdist's own ways are kept.
+            collection = next(iter(self.node2collection.values()))
+            self._shares_runs = any(task_hint(nodeid) != nodeid for nodeid in collection)
         if not self._shares_runs:
             super().schedule()
             return

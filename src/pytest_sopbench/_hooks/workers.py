@@ -22,7 +22,7 @@ from pytest_sopbench._hooks.session.consistency import (
 )
 from pytest_sopbench._hooks.session.domains import SHARE, pace_of, shares
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._sessions.header import SessionOptions, read_session_options
+from pytest_sopbench._sessions.header import read_session_options
 
 RESTARTS = 10_000
 """Deaths of workers that a session bears whose runs only the workers know."""
@@ -81,7 +81,14 @@ class ControllerHooks:
         output: Mapping[str, Any] = getattr(node, "workeroutput", {})
         if output.get(PLAN):
             self._recorder.learn(output[PLAN], node)
-        self._learn_agents(read_session_options(json.loads(output.get(LEARNED, "{}"))))
+        # What a worker knows of agents that a fixture has made there.
+        learned = read_session_options(json.loads(output.get(LEARNED, "{}")))
+        known = self._sop.recorded
+        self._sop.recorded = replace(
+            known,
+            prompts={**learned.prompts, **known.prompts},
+            setups={**learned.setups, **known.setups},
+        )
         self._sop.given.update(dict.fromkeys(output.get(GIVEN, ())))
         if node.gateway.id not in self._came_up:
             check_worker_started(node, error)
@@ -90,15 +97,6 @@ class ControllerHooks:
                 check_any_came_up(self._lost, of=node.workerinput["workercount"])
         if self._free is not None and SHARE in node.workerinput:
             self._free.append(node.workerinput[SHARE])
-
-    def _learn_agents(self, learned: SessionOptions) -> None:
-        """Take over what a worker knows of agents that a fixture has made there."""
-        known = self._sop.recorded
-        self._sop.recorded = replace(
-            known,
-            prompts={**learned.prompts, **known.prompts},
-            setups={**learned.setups, **known.setups},
-        )
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:

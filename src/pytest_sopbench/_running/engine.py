@@ -25,13 +25,14 @@ from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from math import inf
 from threading import Lock
 from typing import Final, Generic
 
 from pytest_sopbench._core.model.trace import GOES_ON, Ending, Trace
 from pytest_sopbench._core.model.usage import add_usage
-from pytest_sopbench._running.event_loop import GRACE, CancellableAwait, SharedLoop, run_blocking
+from pytest_sopbench._running.event_loop import CancellableAwait, SharedLoop, run_blocking
 from pytest_sopbench._running.limits import (
     EngineStatus,
     Job,
@@ -43,10 +44,10 @@ from pytest_sopbench._running.limits import (
 )
 from pytest_sopbench._running.observing import Capture, problem_of, retry_after
 from pytest_sopbench._running.runner import interrupted_trace, run_task
-from pytest_sopbench._running.threads import Clock, Pulse, RunThread, ThreadPool, Timers
+from pytest_sopbench._running.threads import Clock, Pulse, RunThread, Timers
 
-LOOKS: Final = 10
-"""Looks in a row at which no thread is at a run before it is given up; a run begins in none."""
+BEGINS_WITHIN: Final = 30.0
+"""Seconds after which a run that its thread has not begun counts as lost."""
 
 # On Windows a wait without an end cannot be interrupted.
 _POLL: Final = 0.1
@@ -69,24 +70,21 @@ class Engine(Generic[K]):
         ended: is called as a run has ended, before anyone who waits for it goes on.
 
     Both are called in whichever thread that happens, and what they raise `wait` raises again.
-
-    Raises:
-        ValueError: the limit is below one.
     """
 
     def __init__(
         self,
-        limit: int | Limit,
-        limits: Limits | None = None,
+        limit: Limit,
+        limits: Limits,
         *,
         clock: Clock = time.perf_counter,
         pulse: Pulse | None = None,
         started: Callable[[K], None] | None = None,
         ended: Callable[[K, Trace], None] | None = None,
     ) -> None:
-        self._limit = Limit.fixed(limit) if isinstance(limit, int) else limit
-        self._limits = limits or Limits()
-        self._timeout = self._limits.timeout
+        self._limit = limit
+        self._limits = limits
+        self._timeout = limits.timeout
         self.direct: Final = self._limit.highest == 1 and self._timeout is None
         self._clock = clock
         self._tell_start = started
@@ -98,16 +96,17 @@ class Engine(Generic[K]):
         # Those that are to start, in their order, and those that have started and not ended.
         self._queue: deque[Job[K]] = deque()
         self._in_flight: dict[K, Job[K]] = {}
-        self._abandoned: list[K] = []
         self._started = self._ended = self._retried = self._peak = 0
         self._resumes_at = -inf
         self._stopped = False
         self._pulse = pulse or Pulse()
         self._loop = SharedLoop()
         self._time: TimeUsed[K] = TimeUsed(
-            self._loop, clock=clock, pulse=self._pulse, most=self._limits.retries + 1
+            self._loop, clock=clock, pulse=self._pulse, most=limits.retries + 1
         )
-        self._threads: ThreadPool[Job[K]] = ThreadPool(self._work)
+        # Threads that make runs: those that wait for the next one, and how they are numbered.
+        self._idle: list[RunThread[Job[K]]] = []
+        self._numbers = count(1)
         self._timers = Timers(clock, self._beat)
 
     # Asked for.
@@ -128,22 +127,19 @@ class Engine(Generic[K]):
         if not self.direct:
             self._start_queued()
 
-    def ensure(self, current: K, upcoming: Iterable[K], job_of: Callable[[K], Job[K]]) -> None:
+    def ensure(self, current: Job[K], upcoming: Iterable[Job[K]]) -> None:
         """Have the current run be the next to start, and after it the upcoming ones.
 
-        `job_of` is asked only for keys that are not known. If runs are made in the waiting
-        thread, upcoming ones are left for later.
+        If runs are made in the waiting thread, upcoming ones are left for later.
         """
-        if current not in self._runs:
-            self.submit(job_of(current))
+        self.submit(current)
         with self._lock:
-            run = self._runs[current]
+            run = self._runs[current.key]
             if run.state is State.QUEUED:
                 self._queue.remove(run)
                 self._queue.appendleft(run)
-        for key in () if self.direct else upcoming:
-            if key not in self._runs:
-                self.submit(job_of(key))
+        for job in () if self.direct else upcoming:
+            self.submit(job)
 
     def wait(self, key: K, look: Callable[[], None] | None = None) -> Trace | None:
         """Wait until a run has ended; Ctrl-C gets through. `look` is called now and then.
@@ -159,8 +155,6 @@ class Engine(Generic[K]):
         if self.direct:
             self._make_here(run)
         while not run.done.wait(_POLL):
-            if not self._timers.is_served:
-                self._timers.ring()
             if look is not None:
                 look()
         if run.fault is not None:
@@ -179,8 +173,14 @@ class Engine(Generic[K]):
                 self._admit(run)
                 try:
                     self._timers.start()
-                    run.worker = self._threads.start(run)
-                except Exception as error:  # noqa: BLE001 - an agent may have put anything in the way
+                    # An agent that raises in all threads may have ended one that waits.
+                    while self._idle and not self._idle[-1].is_alive:
+                        self._idle.pop()
+                    if not self._idle:
+                        name = f"sopbench-agent-{next(self._numbers)}"
+                        self._idle.append(RunThread(self._work, name))
+                    self._idle.pop().take(run)
+                except Exception as error:  # noqa: BLE001 - whatever it is, the run must end
                     # There are no more threads: those that there are have to do.
                     self._leave(run)
                     if self._in_flight:
@@ -206,7 +206,7 @@ class Engine(Generic[K]):
     def _admit(self, run: Job[K]) -> None:
         """Count a run as in flight."""
         run.state = State.RUNNING
-        run.began = self._clock()
+        self._time.begin(run)
         self._in_flight[run.key] = run
         self._peak = max(self._peak, len(self._in_flight))
 
@@ -240,7 +240,10 @@ class Engine(Generic[K]):
             run.fault = error
             self._end(run)
         with self._lock:
-            self._threads.give_back(worker)
+            if self._stopped:
+                worker.dismiss()
+            else:
+                self._idle.append(worker)
         if delay:
             self._timers.at(self._clock() + delay, partial(self._queue_again, run))
         elif delay is not None:
@@ -397,72 +400,53 @@ class Engine(Generic[K]):
     # Ends from outside: timed out, abandoned, dropped, stopped.
 
     def _beat(self) -> None:
-        """End the runs that are over their time or let go of, and leave loops that are blocked."""
+        """End the runs that are over their time, and leave loops that are blocked."""
         with self._lock:
-            if self._timers.is_served:
-                # Elsewhere a beat may well be late, and limits count the time on the wall.
-                self._pulse.beat()
+            self._pulse.beat()
             self._time.excuse(self._at_work())
             limit = self._timeout
-            late = [] if limit is None else self._end_late(limit)
-            orphans = self._end_orphans()
+            late = [
+                one
+                for one in self._at_work()
+                if limit is not None and self._time.of(one, limit) >= limit
+            ]
+            lost = [one for one in self._in_flight.values() if self._is_lost(one)]
+            for one in (*late, *lost):
+                one.state = State.ENDED
+        for run in lost:
+            run.trace = _not_started(RuntimeError("its thread did not begin it"))
+            self._end(run)
         for run in late:
             try:
                 self._cut(run, limit or 0.0, "")
             except BaseException as error:  # noqa: BLE001 - raised where the run is waited for
                 run.fault = error
                 run.drop()
-        for run in orphans:
-            run.trace = run.trace or _let_go()
-            self._end(run)
         with self._lock:
             # One that blocks its loop cannot be cancelled, and the others need not wait for it.
             self._time.leave_blocked(self._at_work(), self._timeout)
         self._start_queued()
 
     def _at_work(self) -> list[Job[K]]:
-        return [one for one in self._in_flight.values() if one.is_at_work]
+        """Return the runs that have begun, and have not ended."""
+        every = self._in_flight.values()
+        return [one for one in every if one.state is State.RUNNING and one.attempts > 0]
 
-    def _end_late(self, limit: float) -> list[Job[K]]:
-        """End what has used up its time, and return it; it is still to be told of."""
-        late = [one for one in self._at_work() if self._time.of(one, limit) >= limit]
-        for one in late:
-            one.state = State.ENDED
-        return late
-
-    def _end_orphans(self) -> list[Job[K]]:
-        """End what no thread was at for many looks, as for want of memory, and return it.
-
-        Whoever waits for such a run would wait for ever:
-        `test_a_run_that_its_thread_lets_go_of_is_an_error_and_keeps_no_other_from_its_place`.
-        """
-        orphans: list[Job[K]] = []
-        for one in self._runs.values():
-            one.missed = one.missed + 1 if one.is_orphaned else 0
-            if one.missed >= LOOKS:
-                one.state = State.ENDED
-                orphans.append(one)
-        return orphans
+    def _is_lost(self, run: Job[K]) -> bool:
+        """Tell whether something was raised in a thread before it began its run."""
+        waits = run.state is State.RUNNING and run.attempts == 0
+        return waits and self._time.of(run, BEGINS_WITHIN) >= BEGINS_WITHIN
 
     def _cut(self, run: Job[K], duration: float, note: str) -> None:
         """End a run that is under way; its state is already `ENDED`, so that nobody else does."""
-        settling = run.settling if run.cancel() else None
-        notes = (note, GOES_ON if settling is None else "")
-        trace = interrupted_trace(run.toolbox, duration=duration, notes=[*filter(None, notes)])
+        goes_on = "" if run.cancel() else GOES_ON
+        notes = [*filter(None, (note, goes_on))]
+        trace = interrupted_trace(run.toolbox, duration=duration, notes=notes)
         with self._lock:
             is_limited = self._timeout is not None
             run.trace = self._time.trace(run, trace, timeout=None, limited=is_limited)
-        if settling is None:
-            self._abandoned.append(run.key)
-        else:
-            self._timers.at(self._clock() + GRACE, partial(self._after_grace, run.key, settling))
         self._end(run)
         self._start_queued()
-
-    def _after_grace(self, key: K, settling: CancellableAwait) -> None:
-        """Count a run that was ended as abandoned, unless its agent has ended as well."""
-        if not settling.has_ended():
-            self._abandoned.append(key)
 
     def abandon(self, key: K, note: str = "") -> Trace | None:
         """End a run as timed out, for someone else's limit; one that has ended stays as it is.
@@ -527,7 +511,10 @@ class Engine(Generic[K]):
             for one in running:
                 one.state = State.ENDED
                 del self._in_flight[one.key]
-            self._threads.stop()
+            # Those at work end when they are given back.
+            for worker in self._idle:
+                worker.dismiss()
+            self._idle.clear()
         for one in running:
             one.cancel()
             one.drop()
@@ -555,7 +542,6 @@ class Engine(Generic[K]):
                 limit=self._limit.count,
                 retried=self._retried,
                 running=tuple(sorted(running, key=lambda one: -one[1])),
-                abandoned=tuple(self._abandoned),
             )
 
 
@@ -564,9 +550,3 @@ def _not_started(error: BaseException) -> Trace:
     problem = problem_of(error)
     message = f"the run could not be started: {problem.message or problem.type}"
     return Trace(ending=Ending.RAISED, problem=replace(problem, message=message, traceback=""))
-
-
-def _let_go() -> Trace:
-    """Tell of a run whose thread ended, or came to the end of its memory, before the run did."""
-    problem = problem_of(MemoryError("the thread of the run let go of it, as for want of memory"))
-    return Trace(ending=Ending.RAISED, problem=problem)

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from pytest_sopbench._running.observing import end_child_of
 
-from .threads import OneShotEvent, start
+from .threads import start
 
 # Wait for async work from sync code, and for sync work from async code.
 #
@@ -146,14 +146,7 @@ class SharedLoop:
 # Settle what one run's agent returned on the loop of all runs, so that it can be cancelled.
 
 _End: TypeAlias = "SimpleQueue[tuple[object, BaseException | None]]"
-"""What a run's agent came to; the first entry counts.
-
-It is one step for whoever puts and for whoever gets. A `Future` is written in Python: if the
-memory is used up, it may be left locked for good.
-"""
-
-GRACE: Final = 1.0
-"""Seconds that a cancelled async agent has to end, before it counts as abandoned."""
+"""What a run's agent came to; the first entry counts."""
 
 
 class CancellableAwait:
@@ -177,7 +170,6 @@ class CancellableAwait:
         self._begin: Callable[[LoopThread, AbstractEventLoop], None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._cancelled = False
-        self._heard = False
         self.is_lost = False
 
     @property
@@ -251,6 +243,7 @@ class CancellableAwait:
         if self._home is None or self._end is None:
             return False
         self._end.put((None, CancelledError()))
+        self._home.unheard.add(self)
         with suppress(RuntimeError):
             self._home.call(self._cancel)
         return True
@@ -260,15 +253,9 @@ class CancellableAwait:
         self.is_lost = True
         self.cancel()
 
-    def has_ended(self) -> bool:
-        """Tell, some time after `cancel`, whether the agent has ended; mend a blocked loop."""
-        if not self._heard and self._home is not None:
-            self._shared.replace(self._home)
-            return False
-        return self._task is None or self._task.done()
-
     def _cancel(self, _loop: AbstractEventLoop) -> None:
-        self._heard = True
+        if self._home is not None:
+            self._home.unheard.discard(self)
         if self._task is not None:
             self._task.cancel()
 
@@ -297,7 +284,8 @@ class LoopThread:
     """An event loop that is served by a daemon thread until it is stopped.
 
     `silent_since` is from when on it has not answered, and `left_at` when no run was to begin on it
-    any more; whoever looks at it writes them down.
+    any more; whoever looks at it writes them down. `unheard` are those that were told to end, and
+    to which it has not come.
 
     Raises:
         RuntimeError, MemoryError: the system gives no more threads.
@@ -311,10 +299,10 @@ class LoopThread:
         self._answered = True
         self.silent_since: float | None = None
         self.left_at: float | None = None
-        self._ended = OneShotEvent()
-        self._thread = Thread(target=self._serve, daemon=True, name="sopbench-loop")
+        self.unheard: set[object] = set()
+        self._ended = Event()
         try:
-            start(self._thread)
+            start(Thread(target=self._serve, daemon=True, name="sopbench-loop"))
         except BaseException:
             self._loop.close()
             raise

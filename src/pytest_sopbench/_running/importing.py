@@ -18,8 +18,6 @@ from typing import Final
 from pytest_sopbench._core.values.text import as_seconds
 from pytest_sopbench._running.observing import is_installed, is_of, is_ours
 
-from .threads import start
-
 PATIENCE: Final = 10.0
 """Seconds after which a line says what is being imported."""
 
@@ -30,56 +28,46 @@ class SlowImportError(Exception):
     """An import was ended as its time was over; the text says where it was."""
 
 
-class ImportLimit:
-    """Bounds the time of imports.
+@contextmanager
+def limited_import(
+    what: str, seconds: float | None, say: Say, patience: float = PATIENCE
+) -> Generator[None]:
+    """Bound the time of an import, which is made inside.
 
     Args:
-        seconds: how long an import may take; `None` is no limit.
+        what: is imported.
+        seconds: how long it may take; `None` is no limit.
         say: shows the user a line, from any thread.
         patience: seconds after which the user is told what takes so long.
+
+    Raises:
+        SlowImportError: it took too long. It is raised in the main thread only.
     """
+    ended, expired = Event(), Event()
 
-    def __init__(self, seconds: float | None, say: Say, patience: float = PATIENCE) -> None:
-        self._seconds = seconds
-        self._say = say
-        self._patience = patience
+    def watch() -> None:
+        tells = seconds is None or patience < seconds
+        if tells and not ended.wait(patience):
+            say(f"sop: still importing {what} after {as_seconds(patience)}")
+        if seconds is not None and not ended.wait(seconds - (patience if tells else 0.0)):
+            expired.set()
+            _interrupt_main()
 
-    @contextmanager
-    def watching(self, what: str) -> Generator[None, None, None]:
-        """Watch the import of `what`, which is made inside.
-
-        Raises:
-            SlowImportError: it took too long. It is raised in the main thread only.
-        """
-        ended, expired = Event(), Event()
-        # Without a thread there is no limit, and the import may go well all the same.
-        with suppress(RuntimeError, MemoryError):
-            start(Thread(target=self._watch, args=(what, ended, expired), daemon=True))
-        try:
-            yield
-        except KeyboardInterrupt as error:
-            at = place_of(error)
-            where = f" at {at}" if at else ""
-            if not expired.is_set():
-                self._say(f"sop: interrupted while importing {what}{where}")
-                raise
-            msg = f"took longer than {as_seconds(self._seconds or 0.0)}{where}"
-            raise SlowImportError(msg) from None
-        finally:
-            ended.set()
-
-    def _watch(self, what: str, ended: Event, expired: Event) -> None:
-        patience = self._patience
-        if self._seconds is None or patience < self._seconds:
-            if ended.wait(patience):
-                return
-            self._say(f"sop: still importing {what} after {as_seconds(patience)}")
-        else:
-            patience = 0.0
-        if self._seconds is None or ended.wait(self._seconds - patience):
-            return
-        expired.set()
-        _interrupt_main()
+    # Without a thread there is no limit, and the import may go well all the same.
+    with suppress(RuntimeError, MemoryError):
+        Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        at = place_of(error)
+        where = f" at {at}" if at else ""
+        if not expired.is_set():
+            say(f"sop: interrupted while importing {what}{where}")
+            raise
+        msg = f"took longer than {as_seconds(seconds or 0.0)}{where}"
+        raise SlowImportError(msg) from None
+    finally:
+        ended.set()
 
 
 def place_of(error: BaseException) -> str:

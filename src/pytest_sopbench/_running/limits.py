@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from math import inf
+from threading import Event
 from typing import Final, Generic, TypeVar
 
 from pytest_sopbench._core.domain import Domain
@@ -32,7 +33,7 @@ from pytest_sopbench._core.model.usage import add_usage
 from pytest_sopbench._core.values.text import as_seconds
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.event_loop import CancellableAwait, LoopThread, SharedLoop
-from pytest_sopbench._running.threads import Clock, OneShotEvent, Pulse, RunThread
+from pytest_sopbench._running.threads import Clock, Pulse
 from pytest_sopbench._running.tools.toolbox import Toolbox
 
 # How long to wait before a run is made again: exponential back-off with full jitter.
@@ -90,9 +91,8 @@ class Job(Generic[K]):
     current attempt began, `lost_before` for how long the process had stood still by then, and
     `held_up` for how long another run has kept it from its work since. `blockers` are those for
     whose sake it was made again. `retry_after` is for how many seconds the provider asked to be
-    left alone by the current attempt, if it did. `worker` has it, and `missed` counts the looks in
-    a row at which it had let go of it. `trace` is of the last attempt that has ended, `spent` what
-    the ones before it consumed. `fault` is what went wrong on our side of the agent.
+    left alone by the current attempt, if it did. `trace` is of the last attempt that has ended,
+    `spent` what the ones before it consumed. `fault` is what went wrong on our side of the agent.
     """
 
     key: K
@@ -103,7 +103,7 @@ class Job(Generic[K]):
     unavailable: Callable[[BaseException], bool] = lambda _: False
     timed_out: Callable[[BaseException], bool] = lambda _: False
     alone: bool = False
-    wrap: Callable[[int], AbstractContextManager[None]] | None = None
+    wrap: Callable[[int], AbstractContextManager[object]] | None = None
     compare: Callable[[Trace], Trace] | None = None
 
     state: State = field(default=State.QUEUED, init=False)
@@ -116,26 +116,10 @@ class Job(Generic[K]):
     retry_after: float | None = field(default=None, init=False)
     toolbox: Toolbox | None = field(default=None, init=False)
     settling: CancellableAwait | None = field(default=None, init=False)
-    worker: RunThread[Job[K]] | None = field(default=None, init=False)
-    missed: int = field(default=0, init=False)
     spent: Usage = field(default=UNKNOWN_USAGE, init=False)
     trace: Trace | None = field(default=None, init=False)
     fault: BaseException | None = field(default=None, init=False)
-    done: OneShotEvent = field(default_factory=OneShotEvent, init=False)
-
-    @property
-    def is_at_work(self) -> bool:
-        """Whether it has begun, and has not ended."""
-        return self.state is State.RUNNING and self.attempts > 0
-
-    @property
-    def is_orphaned(self) -> bool:
-        """Whether it should be in flight, or be told of, and the thread that had it is not at it.
-
-        That is so for a moment whenever a run begins or ends.
-        """
-        is_owed = self.state in {State.RUNNING, State.ENDED} and not self.done.is_set()
-        return is_owed and self.worker is not None and not self.worker.is_at(self)
+    done: Event = field(default_factory=Event, init=False)
 
     def cancel(self) -> bool:
         """Refuse what the agent still asks for; tell whether it was told to end as well."""
@@ -165,8 +149,7 @@ class Limits:
 class EngineStatus(Generic[K]):
     """What an engine is about, at one moment; times in seconds.
 
-    `running` are the runs in flight with the time since they began, the slowest first;
-    `abandoned` those that were ended, and whose agents did not stop.
+    `running` are the runs in flight with the time since they began, the slowest first.
     """
 
     started: int
@@ -176,7 +159,6 @@ class EngineStatus(Generic[K]):
     limit: int
     retried: int
     running: tuple[tuple[K, float], ...]
-    abandoned: tuple[K, ...]
 
 
 # How many runs may be in flight: a number that stays, or one that learns from the provider.
@@ -353,6 +335,9 @@ class TimeUsed(Generic[K]):
             if home.silent_since is None:
                 continue
             silent = self._clock() - home.silent_since
+            if silent >= SILENT and home.unheard:
+                # Whoever holds it, be it no task at all: the next run need not wait for that.
+                self._loops.replace(home)
             holder = home.holder()
             if holder is None:
                 is_over = limit is not None and silent >= limit

@@ -15,7 +15,7 @@ import sysconfig
 import threading
 import traceback
 from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -99,12 +99,6 @@ class _Route:
 _route: ContextVar[_Route | None] = ContextVar("sopbench_output", default=None)
 
 
-def current_output() -> Output | None:
-    """Return where the run writes whose context this is; `None` outside of runs."""
-    route = _route.get()
-    return route.output if route else None
-
-
 def is_kept_apart() -> bool:
     """Tell whether this context is of a run whose output is only kept, and shown nowhere."""
     route = _route.get()
@@ -122,8 +116,11 @@ _routed_streams: WeakSet[Any] = WeakSet()
 """A global, as the streams are; those that `capsys` and its like have put there come and go."""
 
 
-class captured:  # noqa: N801 - it is used as a function is; a generator costs a run more
-    """Send what this context writes to `output`; async tasks and copied contexts inherit it."""
+class captured:  # noqa: N801 - it is used as a function is
+    """Send what this context writes to `output`; async tasks and copied contexts inherit it.
+
+    A generator would write to what the agent raises, which may be frozen.
+    """
 
     __slots__ = ("_route", "_token")
 
@@ -222,11 +219,11 @@ class RunLogHandler(logging.Handler):
         return kept
 
     def emit(self, record: logging.LogRecord) -> None:
-        output = current_output()
-        if output is None:
+        route = _route.get()
+        if route is None:
             return
         try:
-            output.write(f"{self.format(record)}\n")
+            route.output.write(f"{self.format(record)}\n")
         except Exception:  # noqa: BLE001 - an agent's own values are put into the text
             self.handleError(record)
 
@@ -384,71 +381,34 @@ def _fitting(text: str, notes: list[str] | None) -> str:
 # threads a `KeyboardInterrupt` can only be the agent's own.
 
 
+@dataclass(slots=True)
 class Interrupts:
     """Whether the user has interrupted since the watch began."""
 
-    def __init__(self) -> None:
-        self.seen = False
-        self._handler: Callable[[int, FrameType | None], Any] | None = None
-
-    @property
-    def is_watching(self) -> bool:
-        """Whether nobody has put a handler of his own into the place of this one."""
-        return self._handler is not None and signal.getsignal(signal.SIGINT) is self._handler
-
-    @contextmanager
-    def watching(self) -> Generator[Interrupts, None, None]:
-        """Note that SIGINT came, in the thread that it reaches."""
-        before = signal.getsignal(signal.SIGINT)
-        # If no Python function handles the signal, it never becomes a KeyboardInterrupt.
-        if threading.current_thread() is not threading.main_thread() or not callable(before):
-            yield self
-            return
-
-        def note(number: int, frame: FrameType | None) -> None:
-            __tracebackhide__ = True
-            self.seen = True
-            before(number, frame)
-
-        self._handler = note
-        signal.signal(signal.SIGINT, note)
-        try:
-            yield self
-        finally:
-            # An agent that has set a handler of its own keeps it.
-            if self.is_watching:
-                signal.signal(signal.SIGINT, before)
-
-
-_standing: Interrupts | None = None
-"""The watch that lasts longer than a run, if there is one."""
+    seen: bool = False
 
 
 @contextmanager
-def standing_watch() -> Generator[None, None, None]:
-    """Watch once for all runs inside: exchanging the handler for each costs more than the run."""
-    global _standing  # noqa: PLW0603 - a process has one handler of a signal
-    before, interrupts = _standing, Interrupts()
-    with interrupts.watching():
-        _standing = interrupts
-        try:
-            yield
-        finally:
-            _standing = before
+def watched_interrupts() -> Generator[Interrupts]:
+    """Note SIGINT while it is handled as before, in the thread that it reaches."""
+    before, interrupts = signal.getsignal(signal.SIGINT), Interrupts()
+    # If no Python function handles the signal, it never becomes a KeyboardInterrupt.
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield interrupts
+        return
 
+    def note(number: int, frame: FrameType | None) -> None:
+        __tracebackhide__ = True
+        interrupts.seen = True
+        before(number, frame)
 
-_UNSEEN: Final = nullcontext(Interrupts())
-"""For all other threads: no signal reaches them."""
-
-
-def watched_interrupts() -> AbstractContextManager[Interrupts]:
-    """Note SIGINT while it is handled as before; the handler is put back at the end."""
-    if threading.current_thread() is not threading.main_thread():
-        return _UNSEEN
-    if _standing is not None and _standing.is_watching:
-        _standing.seen = False
-        return nullcontext(_standing)
-    return Interrupts().watching()
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield interrupts
+    finally:
+        # An agent that has set a handler of its own keeps it.
+        if signal.getsignal(signal.SIGINT) is note:
+            signal.signal(signal.SIGINT, before)
 
 
 # Read from an exception for how long its provider asks to be left alone.
@@ -460,11 +420,10 @@ LONGEST: Final = 300.0
 """Seconds that are waited at most, whatever a provider asks for."""
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
+_NOW: Final = partial(datetime.now, UTC)
 
 
-def retry_after(error: BaseException, now: Callable[[], datetime] = _now) -> float | None:
+def retry_after(error: BaseException, now: Callable[[], datetime] = _NOW) -> float | None:
     """Return the seconds of the first `Retry-After` along the chain of causes, or `None`.
 
     Read are seconds, HTTP dates (RFC 9110, 10.2.3), and the milliseconds of `retry-after-ms`.

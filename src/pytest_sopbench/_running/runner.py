@@ -50,7 +50,7 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
     timed_out: Callable[[BaseException], bool] = lambda _: False,
     capture: Capture = "tee",
     settle: Callable[[object], object] = run_blocking,
-    wrap: Callable[[], AbstractContextManager[None]] | None = None,
+    wrap: Callable[[], AbstractContextManager[object]] | None = None,
 ) -> Trace:
     """Run one agent on one task; whatever the agent does becomes part of the trace.
 
@@ -117,7 +117,7 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
 
 
 def _wrapped(
-    wrap: Callable[[], AbstractContextManager[None]], call: Callable[[], object]
+    wrap: Callable[[], AbstractContextManager[object]], call: Callable[[], object]
 ) -> object:
     raised: BaseException | None = None
     value: object = None

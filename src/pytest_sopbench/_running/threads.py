@@ -19,42 +19,6 @@ Clock: TypeAlias = Callable[[], float]
 """Seconds from any fixed point; never goes back."""
 
 
-# Something that happens once, and that others wait for.
-#
-# `threading.Event` makes two locks and a list for it, and one more lock for each waiting. It is
-# written in Python: if the memory is used up, it may be left locked for good.
-
-
-class OneShotEvent:
-    """Closed until it is opened; any number of threads may wait for that."""
-
-    __slots__ = ("_is_open", "_lock")
-
-    def __init__(self) -> None:
-        self._is_open = False
-        self._lock = Lock()
-        self._lock.acquire()
-
-    def is_set(self) -> bool:
-        return self._is_open
-
-    def set(self) -> None:
-        """Open it; a second time changes nothing."""
-        self._is_open = True
-        try:
-            self._lock.release()
-        except RuntimeError:
-            # It is open already; who waits passes the lock on.
-            return
-
-    def wait(self, timeout: float) -> bool:
-        """Wait for at most so many seconds; tell whether it is open."""
-        if not self._is_open and self._lock.acquire(timeout=timeout):
-            # The next one who waits is let through in turn.
-            self.set()
-        return self._is_open
-
-
 # Start a thread, or say that it cannot be started; wait for no thread that never begins.
 
 PATIENCE: Final = 5.0
@@ -72,10 +36,10 @@ def start(thread: Thread) -> None:
     """Start a thread.
 
     Raises:
-        RuntimeError, MemoryError: the system gives no more threads, or no memory for one.
+        RuntimeError: the system gives no more threads, or this one did not begin.
     """
-    # A thread that the system has given may die for want of memory before it says that it has
-    # begun. Python would wait for it for ever, and the one who starts it holds locks.
+    # An agent that raises in all threads may end a new one before it says that it has begun.
+    # Python would wait for it for ever, and the one who starts it holds locks of all runs.
     begun = vars(thread)["_started"] = _Begun()
     thread.start()
     if not begun.is_set():
@@ -131,78 +95,36 @@ class RunThread(Generic[F]):
 
     def __init__(self, work: Callable[[RunThread[F], F], None], name: str) -> None:
         self._work = work
-        self._inbox: SimpleQueue[F | None] = SimpleQueue()
         self._item: F | None = None
+        self._wakes: SimpleQueue[None] = SimpleQueue()
+        self._is_dismissed = False
         self._thread = Thread(target=self._run, daemon=True, name=name)
         start(self._thread)
-
-    def take(self, item: F) -> None:
-        self._item = item
-        self._inbox.put(item)
 
     @property
     def is_alive(self) -> bool:
         return self._thread.is_alive()
 
-    def is_at(self, item: F) -> bool:
-        """Tell whether it was given this item last, and has not let go of it."""
-        return self._item is item and self.is_alive
+    def take(self, item: F) -> None:
+        self._item = item
+        self._wakes.put(None)
 
     def dismiss(self) -> None:
-        self._inbox.put(None)
+        self._is_dismissed = True
+        self._wakes.put(None)
 
     def _run(self) -> None:
-        while (item := self._inbox.get()) is not None:
-            # If the memory is used up anything may raise, also between two lines of ours. A
-            # thread that ended for it might be given another run, which it would never make.
+        # An agent may raise in all threads. Neither the thread nor what it was given is lost by it:
+        # the engine takes whoever has given itself back for one that waits.
+        while not self._is_dismissed:
             with suppress(BaseException):
-                self._work(self, item)
-            if self._item is item:
-                self._item = None
-            # Else the last run would be kept until the next one comes.
+                self._wakes.get()
+            # Taken off, or the last run would be kept until the next one comes.
+            item, self._item = self._item, None
+            if item is not None:
+                with suppress(BaseException):
+                    self._work(self, item)
             del item
-
-
-class ThreadPool(Generic[F]):
-    """The workers of one engine; not safe by itself, the engine's lock guards it.
-
-    Args:
-        work: does one item; the worker that does it gives itself back with `give_back`.
-    """
-
-    def __init__(self, work: Callable[[RunThread[F], F], None]) -> None:
-        self._work = work
-        self._idle: list[RunThread[F]] = []
-        self._numbers = itertools.count(1)
-        self._stopped = False
-
-    def start(self, item: F) -> RunThread[F]:
-        """Let an idle worker do `item`, or a new one, and return it.
-
-        Raises:
-            RuntimeError: the system gives no more threads.
-        """
-        while self._idle and not self._idle[-1].is_alive:
-            self._idle.pop()
-        if not self._idle:
-            number = next(self._numbers)
-            self._idle.append(RunThread(self._work, f"sopbench-agent-{number}"))
-        worker = self._idle.pop()
-        worker.take(item)
-        return worker
-
-    def give_back(self, worker: RunThread[F]) -> None:
-        if self._stopped:
-            worker.dismiss()
-        else:
-            self._idle.append(worker)
-
-    def stop(self) -> None:
-        """Dismiss those who are idle at once, and the others when they are given back."""
-        self._stopped = True
-        for worker in self._idle:
-            worker.dismiss()
-        self._idle.clear()
 
 
 # Do something twice a second, and other things once at their time, in one thread.
@@ -226,30 +148,27 @@ class Timers:
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self._thread: Thread | None = None
-        # One step for whoever wakes and for whoever is woken: a `Condition` is written in Python,
-        # and may be left locked for good if the memory is used up.
         self._wakes: SimpleQueue[None] = SimpleQueue()
         self._stopped = False
 
     def start(self) -> None:
-        """Beat from now on; a second time changes nothing."""
+        """Beat from now on; a second time changes nothing.
+
+        Raises:
+            RuntimeError: the system gives no more threads.
+        """
         with self._lock:
             self._beats_at = min(self._beats_at, self._clock() + BEAT)
-            if self._thread is None:
-                self._serve_in_thread()
+            if self._thread is None and not self._stopped:
+                thread = Thread(target=self._serve, daemon=True, name="sopbench-watchdog")
+                start(thread)
+                self._thread = thread
 
     def at(self, when: float, action: Callable[[], None]) -> None:
         """Do `action` when the clock says `when`, or soon if that is past."""
         with self._lock:
             heappush(self._heap, (when, next(self._order), action))
-            if self._thread is None:
-                self._serve_in_thread()
         self._wakes.put(None)
-
-    @property
-    def is_served(self) -> bool:
-        """Whether a thread does what is due; else whoever waits for a run calls `ring`."""
-        return self._thread is not None
 
     def ring(self) -> None:
         """Do what is due, in the thread of the caller."""
@@ -267,15 +186,6 @@ class Timers:
             self._heap.clear()
         self._wakes.put(None)
 
-    def _serve_in_thread(self) -> None:
-        if not self._stopped:
-            # If the system gives no thread, the next call tries again; whoever starts a run
-            # must not fail for that.
-            with suppress(Exception):
-                thread = Thread(target=self._serve, daemon=True, name="sopbench-watchdog")
-                start(thread)
-                self._thread = thread
-
     def _due(self) -> Callable[[], None] | None:
         with self._lock:
             now = self._clock()
@@ -290,7 +200,7 @@ class Timers:
 
     def _serve(self) -> None:
         while not self._stopped:
-            # If the memory is used up anything may raise, and the next beat must come.
+            # An agent may raise in all threads, and the next beat must come.
             with suppress(BaseException):
                 self.ring()
                 with self._lock:

@@ -10,13 +10,10 @@ from os.path import expanduser, realpath
 from typing import Final, Literal
 from urllib.parse import unquote
 
-from pytest_sopbench._core.gates.budget import read_budget
-from pytest_sopbench._core.gates.conditions import GateSpec, read_gate
+from pytest_sopbench._core.gates.conditions import GateSpec
 from pytest_sopbench._core.gates.conditions import read_fail_under as read_bound
-from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.steps import AUTO as APPROVED
 from pytest_sopbench._core.steps import DENY, SCRIPTED
-from pytest_sopbench._core.trajectory.snapshot import read_rules as read_snapshot_rules
 from pytest_sopbench._core.verdict import Outcome
 
 # What some options come to: values of their own, if a number or a word does not do.
@@ -140,32 +137,6 @@ class ReportTarget:
 # A reader takes the text that was set and returns its value. A text that means nothing raises
 # `ValueError`, whose message begins with the text, so that the name of what set it can stand
 # before.
-
-__all__ = (
-    "read_agent_args",
-    "read_agents",
-    "read_approver",
-    "read_budget",
-    "read_choice",
-    "read_compare",
-    "read_concurrency",
-    "read_count",
-    "read_days",
-    "read_fail_under",
-    "read_gate",
-    "read_ignored",
-    "read_keep",
-    "read_natural",
-    "read_reports",
-    "read_resume",
-    "read_sample",
-    "read_scoring",
-    "read_seconds",
-    "read_snapshot_rules",
-    "read_tags",
-    "read_trials",
-    "read_variants",
-)
 
 AUTO: Final = "auto"
 ALL: Final = "all"
@@ -443,11 +414,6 @@ def read_choice(*words: str) -> Callable[[str], str]:
         return text
 
     return read
-
-
-def read_scoring(text: str) -> Scoring:
-    """Read whose rules decide."""
-    return Scoring(read_choice(*(scoring.value for scoring in Scoring))(text))
 
 
 # Secrets that nobody has to name: what `env:` settings hold, and passwords in addresses.

@@ -28,7 +28,7 @@ MUTANTS = (
     ),
     Mutant(
         "wire/unseen-calls-are-no-calls",
-        "ServiceAgent.__call__",
+        "ServiceAgent._answer",
         "            tools.report(notes=UNSEEN)\n",
         "            pass\n",
         (f"{_SERVICES}gates_on_what_no_call_tells_are_inconclusive",),

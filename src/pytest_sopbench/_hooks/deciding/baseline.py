@@ -24,7 +24,8 @@ class Baseline:
 
     def __init__(self, sop: SopSession) -> None:
         self._sop = sop
-        self._saved: SavedSession | None = None
+        # The session that was read; `None` if there is none yet.
+        self.saved: SavedSession | None = None
         self.remarks: tuple[str, ...] = ()
         # Whether this session was kept as the baseline that was missing.
         self.is_made = False
@@ -34,29 +35,14 @@ class Baseline:
     @property
     def is_missing(self) -> bool:
         """Whether there is none yet, and this session is to become it."""
-        return self._sop.options.compare is not None and self._saved is None
-
-    @property
-    def saved(self) -> SavedSession | None:
-        """The session that was read; `None` if there is none yet."""
-        return self._saved
+        return self._sop.options.compare is not None and self.saved is None
 
     def read(self) -> None:
         """Read what `--sop-compare` names, and whether its agents are those of this session.
 
         Raises:
-            pytest.UsageError: as `_read`, or none of several agents is in both.
-        """
-        self._read()
-        compare = self._sop.options.compare
-        if self._saved is not None and compare is not None:
-            self._check_agents(self._saved, compare.session)
-
-    def _read(self) -> None:
-        """Read what `--sop-compare` names.
-
-        Raises:
-            pytest.UsageError: there is no such session, or it is none to compare with.
+            pytest.UsageError: there is no such session, it is none to compare with, or none of
+                several agents is in both.
         """
         options = self._sop.options
         self._check_beside()
@@ -67,25 +53,31 @@ class Baseline:
             path = self._path(value)
             # `last` is withdrawn while this session runs, and leads where it led.
             if followed(path).exists():
-                self._saved = read_session(path)
+                self.saved = read_session(path)
         except SessionFileError as error:
             msg = f"--sop-compare={value}: {error}"
             raise pytest.UsageError(msg) from None
-        if self._saved is not None and path == last_path(self._sop.options.sessions_dir):
+        if self.saved is not None and path == last_path(self._sop.options.sessions_dir):
             # A later session takes that name for its own.
-            self._sop.recorded = replace(self._sop.recorded, compare=self._saved.path.stem)
-        if self._saved is None and not options.compare.create:
+            self._sop.recorded = replace(self._sop.recorded, compare=self.saved.path.stem)
+        if self.saved is None and not options.compare.create:
             shown = self._sop.shown(path)
-            msg = f"--sop-compare={value}: there is no {shown}\n{_how_to_make(value)}"
+            msg = (
+                f"--sop-compare={value}: there is no {shown}\n"
+                f"make a baseline when all is well: run with --sop-save={value},\n"
+                f"or with --sop-compare={value},create"
+            )
             raise pytest.UsageError(msg)
-        if self._saved is None:
+        if self.saved is None:
             check_writable(self._sop, "--sop-compare", path)
-        if self._saved is not None and self._saved.header.options.shard is not None:
+            return
+        if self.saved.header.options.shard is not None:
             msg = (
                 f"--sop-compare={value}: a shard is a part of the tasks, and no baseline\n"
                 "put the shards together with sopbench merge first"
             )
             raise pytest.UsageError(msg)
+        self._check_agents(self.saved, value)
 
     def _check_agents(self, saved: SavedSession, value: str) -> None:
         """Refuse a baseline that has none of several agents, before a model is paid for."""
@@ -119,15 +111,15 @@ class Baseline:
 
     def compare(self, current: SavedSession) -> SessionComparison | None:
         """Compare a finished session with the baseline; `None` if there is none."""
-        if self._saved is None:
+        if self.saved is None:
             return None
         fields = {one.domain.name: one.domain.fields for one in self._sop.actives}
         try:
             self.remarks = tuple(
                 f"agent {one} is in the baseline and did not run here; it is left out"
-                for one in sorted(agents_left_out(self._saved, current))
+                for one in sorted(agents_left_out(self.saved, current))
             )
-            return compare_saved(self._saved, current, fields=fields)
+            return compare_saved(self.saved, current, fields=fields)
         except SessionFileError as error:
             # Which agents a fixture gives was not known before.
             self.remarks = (f"nothing is compared: {error.message}",)
@@ -162,10 +154,3 @@ class Baseline:
     def _path(self, value: str) -> Path:
         path = session_path(value, self._sop.options.sessions_dir)
         return self._sop.config.invocation_params.dir / path
-
-
-def _how_to_make(value: str) -> str:
-    return (
-        f"make a baseline when all is well: run with --sop-save={value},\n"
-        f"or with --sop-compare={value},create"
-    )

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
@@ -32,31 +32,30 @@ from pytest_sopbench._sessions.folder import followed, last_path, marked_unended
 from pytest_sopbench._sessions.mark import Mark, mark_path
 from pytest_sopbench.errors import SessionFileError
 
+_DECIDED: Final = "something set the exit status to 0 although the session failed"
+_LACKS: Final = "the session was ended with status 0 although what it was to keep is not there"
+
 
 class Ending:
     """Marks the session, guards the process, and has the last word on the exit status."""
 
     def __init__(self, sop: SopSession) -> None:
         self._sop = sop
-        self._guard = self._exit_guard()
+        early: Any = sop.config.pluginmanager.get_plugin("sop-end-guard")
+        guard = early.exits if early is not None else None
+        # The one that stands already, if one does.
+        self._guard: ExitGuard = guard or ExitGuard(sop.config, self._status, self._end)
+        self._guard.answer_to(self._status, self._end)
+        self._gate: Gate | None = None
         self._session: pytest.Session | None = None
         self._has_finished = False
         self._mark: Mark | None = None
-        self._allow_exec: Callable[[], None] = lambda: None
+        # What lasts as long as the set-up.
+        self._set_up = ExitStack()
         self._unsaved: Callable[[], object] = tuple
-        self.unmarked = ""
         self._before: dict[str, str] = {}
         self._unended: list[Path] = []
         self._owed: Callable[[], object] = tuple
-
-    def _exit_guard(self) -> ExitGuard:
-        """Take over the guard that stands already, if one does."""
-        config = self._sop.config
-        early: Any = config.pluginmanager.get_plugin("sop-end-guard")
-        guard = early.exits if early is not None else None
-        guard = guard or ExitGuard(config, self._status, self._end)
-        guard.answer_to(self._status, self._end)
-        return guard
 
     def begin(self) -> None:
         """Mark the session and guard the process, before code of the project is imported.
@@ -67,20 +66,7 @@ class Ending:
         if not self._sop.makes_runs:
             return
         session = journal_folder(self._sop).session
-        self._withdraw()
-        try:
-            self._mark = Mark(session)
-        except SessionFileError as error:
-            self.unmarked = str(error)
-            if needs_file(self._sop):
-                raise pytest.UsageError(self.unmarked) from None
-        self._look_back()
-        self._guard.stand()
-        # Also code that the set-up imports would be the end of the session.
-        self._allow_exec = self._guard.refuse_exec()
-
-    def _withdraw(self) -> None:
-        """Keep gates from an older session until this one has ended."""
+        # Keep gates from an older session until this one has ended.
         problem = withdraw_last(self._sop.config).problem
         if problem:
             older = followed(last_path(self._sop.options.sessions_dir)).stem
@@ -88,6 +74,15 @@ class Ending:
                 f"last could not be withdrawn ({problem}): if this session is not saved, "
                 f"sopbench gate last decides on the older session {older}"
             )
+        try:
+            self._mark = Mark(session)
+        except SessionFileError as error:
+            if needs_file(self._sop):
+                raise pytest.UsageError(str(error)) from None
+        self._look_back()
+        self._guard.stand()
+        # Also code that the set-up imports would be the end of the session.
+        self._set_up.enter_context(self._guard.exec_refused())
 
     def end_set_up(self, resumed: Path | None) -> None:
         """Let conftests and plugins start pytest anew, as some do before anything runs.
@@ -95,7 +90,7 @@ class Ending:
         Args:
             resumed: the session that this one takes over, of which nothing need be told.
         """
-        self._allow_exec()
+        self._set_up.close()
         if resumed is not None:
             self._before.pop(resumed.stem, None)
         # Not before, since the resumption asks which sessions never ended.
@@ -103,14 +98,15 @@ class Ending:
             with suppress(OSError):
                 mark.unlink()
 
-    def watch(self, unsaved: Callable[[], object], owed: Callable[[], object]) -> None:
-        """Ask, when all is over, what could not be written.
+    def watch(self, gate: Gate, unsaved: Callable[[], object], owed: Callable[[], object]) -> None:
+        """Ask, when all is over, what was decided, and what could not be written.
 
         Args:
+            gate: decides.
             unsaved: what is wrong with the saved session.
             owed: what else was asked for, and is not there.
         """
-        self._unsaved, self._owed = unsaved, owed
+        self._gate, self._unsaved, self._owed = gate, unsaved, owed
 
     def pytest_report_header(self) -> list[str]:
         return [f"sop: {line}" for line in self._told()]
@@ -137,19 +133,13 @@ class Ending:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_finish(self) -> Generator[None, object, object]:
         # Agents and the tools of domains are imported in it.
-        end = self._guard.refuse_exec()
-        try:
+        with self._guard.exec_refused():
             return (yield)
-        finally:
-            end()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
-        end = self._guard.refuse_exec()
-        try:
+        with self._guard.exec_refused():
             return (yield)
-        finally:
-            end()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -161,10 +151,36 @@ class Ending:
         self._has_finished = True
         return result
 
-    def fail(self) -> None:
-        """Let the session have failed, also for what ends the process from here on."""
+    # Whether a status of 0 is earned: whatever else sets it, a gate that does not hold fails.
+    #
+    # `pytest.exit(returncode=0)` and `sys.exit(0)` end a session as passed from any hook, and a
+    # plugin may write over the exit status. So the status is looked at once more, when nothing but
+    # pytest's own return is left.
+
+    def earned(self, given: object, *, was_ended: bool) -> object:
+        """Return the status of the session.
+
+        Args:
+            given: what pytest would return.
+            was_ended: whether `pytest.exit` or `sys.exit` ended the session, in whichever hook.
+        """
+        why = self._unearned(was_ended=was_ended) if given == pytest.ExitCode.OK else ""
+        if not why:
+            return given
+        sys.stderr.write(f"sop: {why}, so the status is 1\n")
         if self._session is not None:
+            # What ends the process later, such as a thread that was left behind, ends it with this.
             self._session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        return pytest.ExitCode.TESTS_FAILED
+
+    def _unearned(self, *, was_ended: bool) -> str:
+        if self._gate is None or not self._sop.makes_runs:
+            return ""
+        if self._gate.is_decided:
+            lacks = _LACKS if self.lacks else ""
+            return _DECIDED if self._gate.fails else lacks
+        # Without `pytest.exit` there was no session, as with `--help`.
+        return UNDECIDED if was_ended and self._gate.owes else ""
 
     @property
     def lacks(self) -> bool:
@@ -176,7 +192,7 @@ class Ending:
         early: Any = config.pluginmanager.get_plugin("sop-end-guard")
         if early is not None and early.exit_calls is not None:
             # Threads that were left behind, and what was registered with atexit, are still to come.
-            early.exit_calls.calls.append(self._end)
+            early.exit_calls.append(self._end)
             return
         self._end()
         self._guard.step_down()
@@ -209,57 +225,6 @@ def needs_file(sop: SopSession) -> bool:
     options = sop.options
     asked: tuple[Any, ...] = (options.gates, options.save, options.shard, options.compare)
     return any(asked)
-
-
-# Whether a status of 0 is earned: whatever else sets it, a gate that does not hold fails.
-#
-# `pytest.exit(returncode=0)` and `sys.exit(0)` end a session as passed from any hook, and a plugin
-# may write over the exit status. So the status is looked at once more, when nothing but pytest's
-# own return is left.
-
-NAME: Final = "sop-earned"
-_DECIDED: Final = "something set the exit status to 0 although the session failed"
-_LACKS: Final = "the session was ended with status 0 although what it was to keep is not there"
-
-
-class Earned:
-    """Looks at the status that pytest is about to return."""
-
-    def __init__(self, sop: SopSession, gate: Gate, ending: Ending) -> None:
-        self._sop = sop
-        self._gate = gate
-        self._ending = ending
-        self._was_ended = False
-
-    @pytest.hookimpl
-    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Note that `pytest.exit` ended the session, in whichever hook it was called."""
-        self._was_ended |= excinfo.errisinstance(pytest.exit.Exception)
-
-    def status(self, given: object, *, by_exit: bool = False) -> object:
-        """Return the status of the session.
-
-        Args:
-            given: what pytest would return.
-            by_exit: whether `sys.exit` ended the session.
-        """
-        self._was_ended |= by_exit
-        why = self._unearned() if given == pytest.ExitCode.OK else ""
-        if not why:
-            return given
-        sys.stderr.write(f"sop: {why}, so the status is 1\n")
-        # What ends the process later, such as a thread that was left behind, ends it with this.
-        self._ending.fail()
-        return pytest.ExitCode.TESTS_FAILED
-
-    def _unearned(self) -> str:
-        if not self._sop.makes_runs:
-            return ""
-        if self._gate.is_decided:
-            lacks = _LACKS if self._ending.lacks else ""
-            return _DECIDED if self._gate.fails else lacks
-        # Without `pytest.exit` there was no session, as with `--help`.
-        return UNDECIDED if self._was_ended and self._gate.owes else ""
 
 
 # What agents leave behind holds the process, and so the session, no longer than a moment.
@@ -327,7 +292,10 @@ class LeftThreads:
         waits.wait()
         deadline = time.monotonic() + last
         if not goes_on.wait(min(patience, deadline - time.monotonic())):
-            names = harmless(", ".join(repr(one.name) for one in left_threads()[:_SHOWN]))
+            main = threading.main_thread()
+            # Those for which Python waits before it ends.
+            left = [one for one in threading.enumerate() if one is not main and not one.daemon]
+            names = harmless(", ".join(repr(one.name) for one in left[:_SHOWN]))
             why = f"left without waiting for the threads that still run: {names}"
             self._leave(why, _last_calls, patience)
         else:
@@ -343,12 +311,6 @@ class LeftThreads:
         last.join(patience)
         # Past the guard of the process, which lets through what the session has come to.
         os._exit(0 if self._session is None else int(self._session.exitstatus))
-
-
-def left_threads() -> list[Thread]:
-    """Return the threads for which Python waits before it ends."""
-    main = threading.main_thread()
-    return [one for one in threading.enumerate() if one is not main and not one.daemon]
 
 
 def _last_calls() -> None:

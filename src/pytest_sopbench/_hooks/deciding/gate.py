@@ -14,10 +14,8 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.comparison import SessionComparison
-from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.gates.conditions import (
     COMPARISON_GATES,
-    GateSpec,
     GateState,
     GateVerdict,
     gate_text,
@@ -27,7 +25,6 @@ from pytest_sopbench._core.gates.conditions import (
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide, refused_as_baseline
 from pytest_sopbench._core.gates.quarantine import (
     NO_ENTRIES,
-    Forgiven,
     PolicyReport,
     TaskEntries,
     report_entries,
@@ -39,7 +36,6 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.deciding.baseline import Baseline
 from pytest_sopbench._hooks.items.collection import (
     check_asked,
-    fails_without_runs,
     is_empty_shard,
 )
 from pytest_sopbench._hooks.items.transport import failed_by, is_builtin
@@ -51,11 +47,11 @@ from pytest_sopbench._hooks.session.domains import doubtful_in
 from pytest_sopbench._hooks.session.session import (
     SopSession,
     deselection_reason,
-    in_order_of_plan,
     lacks_runs,
     silenced_lines,
     silenced_tests,
     unused_agents,
+    whole_plan,
 )
 from pytest_sopbench._hooks.settings.ini import NOTHING_ASKED, SET_UP_FAILED, is_ci
 from pytest_sopbench._hooks.settings.options import replaced_gates
@@ -228,10 +224,6 @@ class Gate:
         return self._sop.options.compare is not None or self.entries.is_set
 
     @property
-    def _looks_back(self) -> bool:
-        return self._is_read_back or bool(self._sop.options.reports)
-
-    @property
     def remarks(self) -> tuple[str, ...]:
         """What came of the baseline, beside the comparison, and of the saved session."""
         unsaid = [NOT_SAVED] if self.not_evaluated == NOT_SAVED and not self.is_set else []
@@ -301,7 +293,10 @@ class Gate:
             reason = SET_UP_FAILED if self._sop.lacks_set_up else deselection_reason(self._sop)
             self.not_evaluated = reason or NOTHING_ASKED
             unused = session.testscollected > 0 and bool(unused_agents(self._sop))
-            session.testsfailed += unused or fails_without_runs(session, self._sop)
+            # A gate of the configuration is one for sessions that have SOP tests. If no test at all
+            # is left, pytest has a status of its own.
+            typed = bool(self._sop.options.gates) and self._sop.options.types_gate
+            session.testsfailed += unused or (typed and session.testscollected > 0)
         self.fails = bool(session.testsfailed) and (self.forgives or self.entries.is_set)
         return result
 
@@ -337,7 +332,7 @@ class Gate:
     def _look_back(self) -> None:
         """Read the finished session if more is asked of it than its summaries tell."""
         runs = self._sop.makes_runs and self._recorder.has_runs
-        if not runs or not self._looks_back:
+        if not runs or not (self._is_read_back or self._sop.options.reports):
             return
         self._recorder.close()
         self.saved = self._recorder.saving.read_back()
@@ -345,7 +340,7 @@ class Gate:
             return
         self.comparison = self.baseline.compare(self.saved)
         self.entries.hold_against(planned_records(self.saved))
-        self.asked = asked_summaries(self.saved, self.entries.forgiven)
+        self.asked = asked_summaries(self.saved, self._sop.forgiven)
 
     def _decide(self, failed: int) -> int:
         """Return what to add to the number of failed tests."""
@@ -391,13 +386,17 @@ class Gate:
         `failed` counts the tests that fail the session since no gate bounds them.
         """
         whole = self._recorder.close()
+        places = {key: place for place, key in enumerate(whole_plan(self._sop))}
         facts = SessionFacts(
             gates=self._sop.options.gates,
             summaries=whole,
             asked=self.asked,
             agents=agents_of(self._recorder.groups),
-            records=in_order_of_plan(self._sop, self._recorder.breaking),
-            forgiven=self.entries.forgiven,
+            # As the saved session has them.
+            records=sorted(
+                self._recorder.breaking, key=lambda one: places.get(one.key, len(places))
+            ),
+            forgiven=self._sop.forgiven,
             enforces=self._sop.options.contract == "enforce",
             comparison=self.comparison,
             entries=self.entries.report,
@@ -430,8 +429,10 @@ def check_gates(sop: SopSession) -> None:
         if gate.domain and gate.domain not in names:
             msg = f"gate {gate.domain}:{gate.name}: no such domain is selected"
             raise pytest.UsageError(msg)
-        if _is_whole(sop):
-            _check_measured(sop, gate, domains)
+        held = sop.options.contract != "off"
+        if _is_whole(sop) and (why := why_unmeasurable(gate, domains, contract=held)):
+            msg = f"gate {gate_text(gate)}: it can never hold: {why}"
+            raise pytest.UsageError(msg)
     # Which agents a fixture gives, or the mark of a test, is known when tests are collected.
     if sop.has_agents:
         check_agents(sop, sop.agents)
@@ -461,13 +462,6 @@ def _is_whole(sop: SopSession) -> bool:
     return alone and (sop.options.types_gate or is_ci())
 
 
-def _check_measured(sop: SopSession, gate: GateSpec, domains: Sequence[Domain]) -> None:
-    held = sop.options.contract != "off"
-    if why := why_unmeasurable(gate, domains, contract=held):
-        msg = f"gate {gate_text(gate)}: it can never hold: {why}"
-        raise pytest.UsageError(msg)
-
-
 # Tasks of which the project says that they must pass, or may fail.
 
 
@@ -493,11 +487,6 @@ class Quarantine:
     def shown(self) -> str:
         """The tasks file, as the user would type it."""
         return self._sop.shown(self.path)
-
-    @property
-    def forgiven(self) -> Forgiven:
-        """What is forgiven today."""
-        return self._sop.forgiven
 
     def read(self) -> None:
         """Read the file, if there is one.
@@ -576,13 +565,14 @@ class Quarantine:
 
     def record(self) -> None:
         """Have the header of the session keep the tasks by what is said of them."""
+        forgiven = self._sop.forgiven
         expired = [one.name for one in self._entries.expired(self._today)]
         self._sop.recorded = replace(
             self._sop.recorded,
-            quarantined=tuple(sorted(self.forgiven.answers, key=str)),
+            quarantined=tuple(sorted(forgiven.answers, key=str)),
             may_break={
-                name: tuple(sorted(self.forgiven.rules[name]))
-                for name in sorted(self.forgiven.rules, key=str)
+                name: tuple(sorted(forgiven.rules[name]))
+                for name in sorted(forgiven.rules, key=str)
             },
             must_pass=tuple(sorted(self._entries.must_pass, key=str)),
             expired=tuple(sorted(expired, key=str)),

@@ -55,41 +55,33 @@ _ASK_FOR_AGENT: Final = frozenset({"sop_agent", "sop_run"})
 _ASK_FOR_TOOLS: Final = frozenset({"sop_tools", "sop_run"})
 
 
-def prepare_session(sop: SopSession, runs: Runs, session: pytest.Session) -> None:
-    """Prepare the items of a session; a worker of xdist tells the controller of what is wrong.
-
-    Raises:
-        pytest.UsageError: as `prepare_items`.
-    """
-    try:
-        prepare_items(sop, runs, session.items)
-    except pytest.UsageError as error:
-        told: dict[str, str] | None = getattr(session.config, "workerinput", None)
-        if told is None:
-            raise
-        errors: Any = session.config.pluginmanager.get_plugin("sop-usage-errors")
-        shown = told.get(SHOWN, "")
-        place = f"{shown}: " if shown else ""
-        errors.tell_controller(session.config, f"{place}{error}")
-
-
-def prepare_items(sop: SopSession, runs: Runs, items: Sequence[pytest.Item]) -> None:
+def prepare_items(sop: SopSession, runs: Runs, session: pytest.Session) -> None:
     """Stop now at what would else fail in every test, one by one, or be paid for in vain.
+
+    A worker of xdist tells the controller of what is wrong, in a report as a collector has it.
 
     Raises:
         pytest.UsageError: a test has no agent, or its agent or its domain's tools cannot be used.
     """
     seen: set[tuple[object, ...]] = set()
-    for item in items:
-        names = getattr(item, "fixturenames", ())
-        if _ASK_FOR_AGENT.isdisjoint(names) and _ASK_FOR_TOOLS.isdisjoint(names):
-            continue
-        ref = item.stash.get(REF, None)
-        # The items of one test function on one domain need the same.
-        alike = (item.parent, getattr(item, "originalname", None), ref.domain if ref else None)
-        if alike not in seen:
-            seen.add(alike)
-            _prepare(sop, runs, item, ref)
+    try:
+        for item in session.items:
+            names = getattr(item, "fixturenames", ())
+            if _ASK_FOR_AGENT.isdisjoint(names) and _ASK_FOR_TOOLS.isdisjoint(names):
+                continue
+            ref = item.stash.get(REF, None)
+            # The items of one test function on one domain need the same.
+            alike = (item.parent, getattr(item, "originalname", None), ref.domain if ref else None)
+            if alike not in seen:
+                seen.add(alike)
+                _prepare(sop, runs, item, ref)
+    except pytest.UsageError as error:
+        told: dict[str, str] | None = getattr(session.config, "workerinput", None)
+        if told is None:
+            raise
+        shown = told.get(SHOWN, "")
+        errors: Any = session.config.pluginmanager.get_plugin("sop-usage-errors")
+        errors.tell_controller(session.config, f"{shown}: {error}" if shown else str(error))
 
 
 def asks_for_agent(item: pytest.Item) -> bool:
@@ -179,10 +171,6 @@ class SopDomain(pytest.Module):
 class SopItem(pytest.Function):
     """The built-in test of one trial of a task."""
 
-    @property
-    def ref(self) -> TaskRef:
-        return self.stash[REF]
-
     def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
         ref = self.stash[REF]
         key = ref.key
@@ -208,7 +196,7 @@ class SopItem(pytest.Function):
         found: Any = excinfo.getrepr(style="line")
         found.reprtraceback.reprentries = []
         crash = found.reprcrash
-        crash.path, crash.lineno = str(self.path), self.ref.line
+        crash.path, crash.lineno = str(self.path), self.stash[REF].line
         crash.message = told.partition("\n")[0]
         return found
 
@@ -234,7 +222,8 @@ class Collection:
         node = yield
         if type(node) is pytest.Package and path in self._above:
             self._has_packages = True
-            return package_above_data(path, parent)
+            make: Callable[..., PackageAboveData] = PackageAboveData.from_parent  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - pytest leaves keywords untyped
+            return make(parent, path=path)
         return node
 
     @pytest.hookimpl(tryfirst=True)
@@ -250,27 +239,21 @@ class Collection:
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> SopDomain | None:
         # A folder that is searched for tests may hold domains; only a data file that was named,
         # by the user or by the zero-file run, is collected, or one whose folder stands for it.
-        if file_path.name not in DATA_FILES or not self._is_named(file_path, parent.session):
+        named = parent.session.isinitpath(file_path) or file_path.parent in self._typed_folders
+        if file_path.name not in DATA_FILES or not named:
             return None
         for active in self._sop.domains if self._sop.has_domains else ():
             if active.domain.data_file == file_path:
-                return self._collector(active, parent)
+                make: Callable[..., SopDomain] = SopDomain.from_parent  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - pytest leaves keywords untyped
+                # Else the id would be empty outside rootdir, and two domains would share it.
+                is_outside = active.nodeid.startswith("sop:")
+                place = {"nodeid": active.nodeid} if is_outside else {}
+                return make(parent, path=file_path, sop=self._sop, active=active, **place)
         return None
-
-    def _is_named(self, data_file: Path, session: pytest.Session) -> bool:
-        return session.isinitpath(data_file) or data_file.parent in self._typed_folders
 
     @cached_property
     def _typed_folders(self) -> frozenset[Path]:
         return frozenset(typed_domain_folders(self._sop.config))
-
-    def _collector(self, active: ActiveDomain, parent: pytest.Collector) -> SopDomain:
-        place: dict[str, Any] = {}
-        if active.nodeid.startswith("sop:"):
-            # Else the id would be empty outside rootdir, and two domains would share it.
-            place["nodeid"] = active.nodeid
-        make: Callable[..., SopDomain] = SopDomain.from_parent  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - pytest leaves keywords untyped
-        return make(parent, path=active.domain.data_file, sop=self._sop, active=active, **place)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_make_collect_report(
@@ -329,7 +312,7 @@ class Collection:
         # First, since the terminal asks in this hook what is planned.
         if self._sop.makes_runs:
             # Before anything is planned: a fault of the set-up is no session that lacks runs.
-            prepare_session(self._sop, self._runs, session)
+            prepare_items(self._sop, self._runs, session)
         plan = self._sop.plan
         # Asked once for each domain, since it is the same for nearly all items.
         asked: set[ActiveDomain] = set()
@@ -374,12 +357,6 @@ class PackageAboveData(pytest.Package):
     def teardown(self) -> None:
         self._put_off = False
         super().teardown()
-
-
-def package_above_data(path: Path, parent: pytest.Collector) -> PackageAboveData:
-    """Make the node of a folder with an `__init__.py`."""
-    make: Callable[..., PackageAboveData] = PackageAboveData.from_parent  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - pytest leaves keywords untyped
-    return make(parent, path=path)
 
 
 # Passes over tests whose runs must not begin: what is left of them, and what is told of them.
@@ -444,16 +421,6 @@ def check_asked(sop: SopSession) -> None:
     if what:
         msg = f"{what}: {NOTHING_ASKED}\n{_WHAT_TO_DO}"
         raise pytest.UsageError(msg)
-
-
-def fails_without_runs(session: pytest.Session, sop: SopSession) -> bool:
-    """Tell whether a session fails if all of its SOP tests were taken away.
-
-    A gate of the configuration is one for sessions that have SOP tests. If no test at all is
-    left, pytest has a status of its own.
-    """
-    typed = bool(sop.options.gates) and sop.options.types_gate
-    return typed and session.testscollected > 0
 
 
 def is_empty_shard(sop: SopSession) -> bool:

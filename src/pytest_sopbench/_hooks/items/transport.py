@@ -1,11 +1,10 @@
-"""Hands what a run left to the process that prints the summary: see `payload`."""
+"""Hands what a run left to the process that prints the summary: see `Payload`."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, TypedDict
 
 import pytest
 
@@ -30,35 +29,23 @@ SMALLEST = -(2**31)
 LARGEST = 2**63
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Payload:
-    """What stands on one report.
+class Payload(TypedDict, total=False):
+    """What stands on one report; what is not said is not there.
 
     `plan` is on the first report of a process: its plan as JSON, empty if the process records
-    results itself; `None` on the others. `line` is that of the run that its item left, or `None`,
-    and `events` is its event log, or empty. `record` is what the line says, if it need not be
-    read. `taken_over` runs are of a session that is resumed, `inherited` ones of a dead worker.
+    results itself. `line` is that of the run that its item left, `events` its event log. `record`
+    is what the line says, if it need not be read, which is so in the process that made the run.
+    `taken_over` runs are of a session that is resumed, `inherited` ones of a dead worker.
     `is_rerun` holds if another plugin ran the item again.
     """
 
-    plan: str | None = None
-    line: str | None = None
-    events: str = ""
-    record: RunRecord | None = None
-    taken_over: bool = False
-    inherited: bool = False
-    is_rerun: bool = False
-
-
-def attach(report: pytest.TestReport, payload: Payload, *, is_sent: bool) -> None:
-    """Put a payload on a report; one that is sent to another process becomes plain values."""
-    setattr(report, PAYLOAD, _plain(payload) if is_sent else payload)
-
-
-def detach(report: pytest.TestReport) -> Payload:
-    """Take the payload off a report; if it has none, this is an empty one."""
-    found: object = report.__dict__.pop(PAYLOAD, {})
-    return found if isinstance(found, Payload) else Payload(**cast("dict[str, Any]", found))
+    plan: str
+    line: str
+    events: str
+    record: RunRecord
+    taken_over: bool
+    inherited: bool
+    is_rerun: bool
 
 
 class FailedBy(NamedTuple):
@@ -88,18 +75,6 @@ def failed_by(report: pytest.TestReport) -> FailedBy | None:
 def is_builtin(report: pytest.TestReport) -> bool:
     """Tell whether a test that `failed_by` something is a built-in one."""
     return getattr(report, _BUILTIN, False)
-
-
-def _plain(payload: Payload) -> dict[str, object]:
-    values = {
-        "plan": payload.plan,
-        "line": payload.line,
-        "events": payload.events,
-        "taken_over": payload.taken_over,
-        "inherited": payload.inherited,
-        "is_rerun": payload.is_rerun,
-    }
-    return {name: value for name, value in values.items() if value not in {None, False}}
 
 
 def sanitised(value: Any) -> Any:
@@ -203,7 +178,7 @@ class ReportHooks:
         is_first, self._plan_sent = not self._plan_sent, True
         is_rerun = RERUN in stash
         if left is not None or is_first or is_rerun:
-            self._hand_over(left, report, first=is_first, rerun=is_rerun)
+            setattr(report, PAYLOAD, self._payload(left, first=is_first, rerun=is_rerun))
         if is_rerun:
             del stash[RERUN]
         if call.excinfo is not None and call.when == "call":
@@ -213,27 +188,25 @@ class ReportHooks:
             stash[BY_RUN] = False
         return report
 
-    def _hand_over(
-        self, done: JudgedRun | None, report: pytest.TestReport, *, first: bool, rerun: bool
-    ) -> None:
-        """Put on a report what the run of its item left, and on the first one the plan."""
-        # The process that records results has made the plan itself.
+    def _payload(self, done: JudgedRun | None, *, first: bool, rerun: bool) -> Payload:
+        """Return what the run of an item left, and with the first report the plan."""
+        # The process that records results has made the plan, and needs no record read back.
         is_sent = hasattr(self._sop.config, "workerinput")
-        plan = (self._sop.plan.to_json() if is_sent else "") if first else None
-        payload = (
-            Payload(plan=plan, is_rerun=rerun)
-            if done is None
-            else Payload(
-                plan=plan,
-                is_rerun=rerun,
-                line=done.line,
-                record=done.record,
-                events=done.events,
-                taken_over=done.taken_over,
-                inherited=done.inherited,
-            )
-        )
-        attach(report, payload, is_sent=is_sent)
+        payload: Payload = {"is_rerun": rerun}
+        if first:
+            payload["plan"] = self._sop.plan.to_json() if is_sent else ""
+        if done is not None:
+            payload["line"], payload["events"] = done.line, done.events
+            payload["taken_over"], payload["inherited"] = done.taken_over, done.inherited
+            if not is_sent:
+                payload["record"] = done.record
+        return payload
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_report_to_serializable(self) -> Generator[None, Any, Any]:
+        data = yield
+        # One lone surrogate would end the session of a worker.
+        return sanitised(data) if hasattr(self._sop.config, "workerinput") else data
 
     @pytest.hookimpl
     def pytest_sessionfinish(self) -> None:
@@ -271,11 +244,3 @@ def _found(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> F
     by_run, ignored = item.stash.get(BY_RUN, False), answer_ignored(item)
     found = run.failed_by(excinfo.value, by_run=by_run, answer_ignored=ignored)
     return None if found is None else FailedBy(*found)
-
-
-class ReportSanitizer:
-    """Makes every report of a worker encodable: one lone surrogate would end the session."""
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_report_to_serializable(self) -> Generator[None, Any, Any]:
-        return sanitised((yield))

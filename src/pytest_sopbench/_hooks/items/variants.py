@@ -87,12 +87,6 @@ class VariantItems:
         return report
 
 
-def take_told(report: pytest.TestReport) -> list[str] | None:
-    """Take off a report what a variant came to."""
-    found: list[str] | None = report.__dict__.pop(TOLD, None)
-    return found
-
-
 # What variants of the tasks came to, kept apart from all runs that count.
 
 NONE: Final = "variant: none came to its end; only items of a domain's own rows have variants"
@@ -107,7 +101,7 @@ class VariantSummary:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        told = take_told(report)
+        told: list[str] | None = report.__dict__.pop(TOLD, None)
         if told is not None:
             domain, agent, name, task, outcome = told
             add(self._told, (domain, agent, name, task), outcome)

@@ -79,7 +79,10 @@ class ProgressHooks:
         try:
             return (yield)
         finally:
-            self._clear()
+            if self._is_live:
+                self._terminal.rewrite("", erase=True)
+                self._sop.config.pluginmanager.unregister(self._no_letters)
+                self._is_live = False
 
     @pytest.hookimpl
     def pytest_sop_run_finished(self, run: RunRecord) -> None:
@@ -139,12 +142,6 @@ class ProgressHooks:
                 # Under xdist the letters of tests stand there, which pytest does not know of.
                 self._terminal.write_line("")
             self._terminal.write_line(line)
-
-    def _clear(self) -> None:
-        if self._is_live:
-            self._terminal.rewrite("", erase=True)
-            self._sop.config.pluginmanager.unregister(self._no_letters)
-            self._is_live = False
 
     def _progress(self, now: float) -> Progress:
         plan = self._sop.plan
@@ -206,7 +203,11 @@ class GroupedFailures:
         every = stats.get("failed", [])
         ours = [one for one in every if self._key(one) is not None]
         # For one more, a line that stands for it would save nothing.
-        if len(ours) <= FULL + 1 or _wants_all(self._sop.config):
+        config = self._sop.config
+        # The user has said how failures are printed.
+        is_asked = any(word.startswith("--tb") for word in typed_words(config, os.environ))
+        is_asked |= config.option.tbstyle != "auto" or config.option.verbose > 0
+        if len(ours) <= FULL + 1 or is_asked:
             yield
             return
         left_out = ours[FULL:]
@@ -237,10 +238,3 @@ class GroupedFailures:
         return (
             key if key is not None and key in self._groups and report.when != "teardown" else None
         )
-
-
-def _wants_all(config: pytest.Config) -> bool:
-    """Tell whether the user has said how failures are printed."""
-    typed = any(word.startswith("--tb") for word in typed_words(config, os.environ))
-    styles: set[str] = {config.option.tbstyle}
-    return typed or bool(styles - {"auto"}) or config.option.verbose > 0

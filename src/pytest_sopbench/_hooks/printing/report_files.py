@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree as ET
@@ -69,18 +68,14 @@ def _make_folder(sop: SopSession, target: ReportTarget) -> None:
         raise pytest.UsageError(msg) from None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reported:
-    """What went wrong with the pages, and commands to a CI server that stand below all else."""
+def write_reports(
+    sop: SopSession, gate: Gate, saved: SavedSession
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Write every page that was asked for, and make the annotations.
 
-    unwritten: tuple[str, ...] = ()
-    commands: tuple[str, ...] = ()
-
-
-def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> Reported:
-    """Write every page that was asked for, and make the annotations."""
-    if not sop.options.reports:
-        return Reported()
+    Returns:
+        What went wrong with the pages, and commands to a CI server that stand below all else.
+    """
     page = session_page(
         saved,
         gate.decision,
@@ -95,8 +90,8 @@ def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> Reported:
             texts[name] = rendered(name, page, mask)
         except ExtensionError as fault:
             texts[name] = fault
-    written = (_written(sop, target, texts[target.format]) for target in _pages(sop))
-    return Reported(unwritten=tuple(filter(None, written)), commands=tuple(_annotations(sop, page)))
+    written = [_written(sop, target, texts[target.format]) for target in _pages(sop)]
+    return [*filter(None, written)], [*_annotations(sop, page)]
 
 
 def _annotations(sop: SopSession, page: SessionPage) -> Iterator[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._audit.saved import has_faults, saved_summary
-from pytest_sopbench._core.comparing import Leaderboard, leaderboard_of
+from pytest_sopbench._core.comparing import leaderboard_of
 from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions import GateState
 from pytest_sopbench._core.hiding import SHORTEST
@@ -59,7 +59,6 @@ from pytest_sopbench._reports.terminal.misses import (
 from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
 from pytest_sopbench._reports.text import added_lines, counted, minutes, money, one_line
 from pytest_sopbench._sessions.folder import LastSession, followed, last_path, read_last
-from pytest_sopbench._sessions.saved import SavedSession
 from pytest_sopbench._settings.readers import AUTO
 
 COLOURS = {GateState.HOLDS: "green", GateState.FAILS: "red", GateState.INCONCLUSIVE: "yellow"}
@@ -78,8 +77,8 @@ class SummaryHooks:
         self._gate = gate
         self._is_interrupted = False
         # Pages that could not be written, and commands to a CI server, which stand below all else.
-        self.unwritten: tuple[str, ...] = ()
-        self._commands: tuple[str, ...] = ()
+        self.unwritten: Sequence[str] = ()
+        self._commands: Sequence[str] = ()
 
     def pytest_report_header(self) -> list[str]:
 
@@ -92,7 +91,16 @@ class SummaryHooks:
         if config.option.verbose < 0 or not self._sop.makes_runs:
             return []
 
-        return [*map(one_line, agent_lines(self._sop)), *forecast_of_plan(self._sop)]
+        sop = self._sop
+        planned, taken = sop.plan.planned, taken_over_of(sop)
+        said: list[str] = []
+        # Who runs, if the header could not say it, or has named another one.
+        if planned and (sop.agents_run != sop.agent_label or not names_agents(sop)):
+            agents = "agents" if len({one.agent for one in planned}) > 1 else "agent"
+            said.append(one_line(f"sop: {agents} {sop.agents_run}"))
+        # What is planned, and not taken over.
+        keys = [key for key in planned if not taken.needs_nothing(key)]
+        return [*said, *(_lines(sop, keys, {key.domain for key in planned}) if keys else ())]
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         self._is_interrupted = issubclass(excinfo.type, KeyboardInterrupt)
@@ -109,12 +117,12 @@ class SummaryHooks:
             terminalreporter.ensure_newline()
             # If the session could not even be set up, no test could ask for anything.
             is_refused = exitstatus == pytest.ExitCode.USAGE_ERROR
-            for line in self._refused_lines() if is_refused else self._lines_without_runs():
+            for line in self._lines_without_runs(is_refused=is_refused):
                 terminalreporter.write_line(line, yellow=True)
 
-    def _lines_without_runs(self) -> Iterator[str]:
+    def _lines_without_runs(self, *, is_refused: bool) -> Iterator[str]:
         """Yield why no gate was checked, in a session in which no test asks for a run."""
-        unused = () if self._sop.lacks_set_up else unused_agents(self._sop)
+        unused = () if is_refused or self._sop.lacks_set_up else unused_agents(self._sop)
         if unused:
             said = f"no test asked for a run of the typed agent {', '.join(unused)}"
             yield f"sop: {said}, which fails the session"
@@ -122,12 +130,8 @@ class SummaryHooks:
             return
         if self._sop.options.types_gate:
             yield from not_evaluated_lines(self._gate.not_evaluated)
-        elif self._sop.options.shard is None:
+        elif self._sop.options.shard is None and not is_refused:
             yield NOT_CHECKED.format(SET_UP_FAILED if self._sop.lacks_set_up else NOTHING_ASKED)
-
-    def _refused_lines(self) -> Iterator[str]:
-        if self._gate.is_set and self._sop.options.types_gate:
-            yield from not_evaluated_lines(self._gate.not_evaluated)
 
     def _print(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.ensure_newline()
@@ -173,9 +177,10 @@ class SummaryHooks:
                 disagreeing=self._recorder.disagreeing(domain, agent),
             )
         yield from self._totals(verbosity)
-        board = self._leaderboard() if verbosity >= 0 else None
-        if board is not None:
-            yield from leaderboard_lines(board, verbosity=verbosity)
+        if verbosity >= 0 and len({group.agent for group in groups}) > 1:
+            records = map(self._made, self._sop.plan.made)
+            board = leaderboard_of(groups, records, may_fail=self._sop.forgiven.answers)
+            yield from () if board is None else leaderboard_lines(board, verbosity=verbosity)
         if self._sop.options.selection:
             yield from selection_lines(self._sop, {group.domain for group in groups})
         yield from without_lines(self._gate.asked)
@@ -193,12 +198,6 @@ class SummaryHooks:
                 named = self._shown(agent) if len(agents) > 1 else ""
                 total = total_of(mine)
                 yield from total_lines(self._shown(agent), total, verbosity=verbosity, named=named)
-
-    def _leaderboard(self) -> Leaderboard | None:
-        if len({group.agent for group in self._recorder.groups}) < 2:  # noqa: PLR2004 - nobody to compare
-            return None
-        records = map(self._made, self._sop.plan.made)
-        return leaderboard_of(self._recorder.groups, records, may_fail=self._sop.forgiven.answers)
 
     def _misses(self, verbosity: int) -> Iterator[str]:
         """Yield what pytest prints nothing of: lost tasks in full, and other misses by kind."""
@@ -266,9 +265,13 @@ class SummaryHooks:
         """What must not go unsaid."""
         yield from self._recorder.resumption.summary_lines()
         yield from special_lines(self._recorder.special)
-        yield from open_lines(self._sop.options.hidden.open_arguments)
+        if names := self._sop.options.hidden.open_arguments:
+            # They come from variables, and are not masked nevertheless.
+            held = f"fewer than {SHORTEST} characters, and is not masked"
+            yield f"note   agent argument {', '.join(names)}: its variable holds {held}"
         if self._sop.options.reports and self._gate.saved is not None:
-            self._write_pages(self._gate.saved)
+            reported = write_reports(self._sop, self._gate, self._gate.saved)
+            self.unwritten, self._commands = reported
             for problem in self.unwritten:
                 yield f"not written: {problem}"
         for problem in self._recorder.problems:
@@ -278,17 +281,6 @@ class SummaryHooks:
             yield saved_line(self._sop.shown(kept), self._recorder.close().values())
         if self._is_interrupted and not self._recorder.problems:
             yield from resume_lines(self._recorder.close().values(), self._recorder.interrupted)
-
-    def _write_pages(self, saved: SavedSession) -> None:
-        reported = write_reports(self._sop, self._gate, saved)
-        self.unwritten, self._commands = reported.unwritten, reported.commands
-
-
-def open_lines(names: Sequence[str]) -> Iterator[str]:
-    """Say which arguments of the agent are not masked, though they come from variables."""
-    if names:
-        held = f"fewer than {SHORTEST} characters, and is not masked"
-        yield f"note   agent argument {', '.join(names)}: its variable holds {held}"
 
 
 def saved_line(shown: str, summaries: Iterable[Summary]) -> str:
@@ -354,19 +346,13 @@ def header_lines(sop: SopSession) -> Iterator[str]:
         if has_faults(found):
             yield f"sop: {active.domain.name}: audit: {found}"
     # A library is loaded only if it is going to be asked.
-    if sop.prices is not None and (isinstance(sop.options.prices, Path) or _asks_a_model(sop)):
+    asks_a_model = any(names_model_agent(one.spec) for one in sop.options.agents)
+    if sop.prices is not None and (isinstance(sop.options.prices, Path) or asks_a_model):
         yield f"sop: prices {sop.prices.label}"
     if has_workers(sop.config) and sop.makes_runs:
         # The controller of xdist collects nothing.
 
         yield from forecast_of_options(sop)
-
-
-def agent_lines(sop: SopSession) -> Iterator[str]:
-    """Say after collection who runs, if the line above could not, or has named another one."""
-    if sop.plan.planned and (sop.agents_run != sop.agent_label or not names_agents(sop)):
-        agents = "agents" if len({one.agent for one in sop.plan.planned}) > 1 else "agent"
-        yield f"sop: {agents} {sop.agents_run}"
 
 
 def names_agents(sop: SopSession) -> bool:
@@ -375,24 +361,11 @@ def names_agents(sop: SopSession) -> bool:
     return bool(sop.options.agents) and (bool(sop.options.named) or not paths)
 
 
-def _asks_a_model(sop: SopSession) -> bool:
-    """Whether an agent of the session is one of ours that gives a domain to a model."""
-    return any(names_model_agent(one.spec) for one in sop.options.agents)
-
-
 # What a session is about to make, said before its first run: how many runs, and the last time.
 
 IN_MAIN = "sop: runs are made one at a time in the main thread, without a limit of time"
 SHORT = 1.0
 """Seconds; what took no longer than that need not be announced."""
-
-
-def forecast_of_plan(sop: SopSession) -> Iterator[str]:
-    """Say what is planned and not taken over, once items are collected."""
-    planned, taken = sop.plan.planned, taken_over_of(sop)
-    keys = [key for key in planned if not taken.needs_nothing(key)]
-    if keys:
-        yield from _lines(sop, keys, {key.domain for key in planned})
 
 
 def forecast_of_options(sop: SopSession) -> Iterator[str]:

@@ -26,12 +26,11 @@ from pytest_sopbench._hooks.items.transport import (
     PAYLOAD,
     FailedBy,
     Payload,
-    detach,
     mark_failed_by,
 )
 from pytest_sopbench._hooks.results.resume import Resumption
 from pytest_sopbench._hooks.results.saving import Saving
-from pytest_sopbench._hooks.results.worker_crashes import WorkerCrashes, give_back, leave_out
+from pytest_sopbench._hooks.results.worker_crashes import AGAIN, WorkerCrashes
 from pytest_sopbench._hooks.runs.prefetch import ALIKE, Likeness
 from pytest_sopbench._hooks.runs.reportable import journal_folder, unreported_record
 from pytest_sopbench._hooks.runs.run_cache import Runs
@@ -100,50 +99,28 @@ class EarlyAbort:
 # A Ctrl-C that comes while something must not be left half done.
 
 
-class Deferral:
-    """Can hold a Ctrl-C back until the end of what must not be left half done.
+@contextmanager
+def interrupts_held_back() -> Generator[None]:
+    """Let a Ctrl-C come when the block is over, if this is the thread that it reaches."""
+    # pytest says where the user has interrupted, which is not here.
+    __tracebackhide__ = True
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    held: list[FrameType | None] = []
 
-    The handler is exchanged once, since exchanging it costs more than what it guards.
-    """
+    def hold(_: int, frame: FrameType | None) -> None:
+        held.append(frame)
 
-    def __init__(self) -> None:
-        self._before: Callable[[int, FrameType | None], Any] | None = None
-        self._holding = False
-        self._held: list[FrameType | None] = []
-
-    @contextmanager
-    def installed(self) -> Generator[None, None, None]:
-        """Take Ctrl-C over, if this is the thread that it reaches."""
-        before = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or not callable(before):
-            yield
-            return
-        self._before = before
-        signal.signal(signal.SIGINT, self._handle)
-        try:
-            yield
-        finally:
-            if signal.getsignal(signal.SIGINT) == self._handle:
-                signal.signal(signal.SIGINT, before)
-
-    def __enter__(self) -> None:
-        """Let a Ctrl-C come when the block is over."""
-        self._holding = True
-
-    def __exit__(self, *_: object) -> None:
-        self._holding = False
-        if self._held:
-            frame = self._held.pop()
-            self._held.clear()
-            self._handle(int(signal.SIGINT), frame)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        # pytest says where the user has interrupted, which is not here.
-        __tracebackhide__ = True
-        if self._holding:
-            self._held.append(frame)
-        elif self._before is not None:
-            self._before(number, frame)
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is hold:
+            signal.signal(signal.SIGINT, before)
+        if held:
+            before(int(signal.SIGINT), held[-1])
 
 
 INTERRUPTED: Final = "it had begun when the session was cut short"
@@ -159,7 +136,6 @@ class SessionRecorder:
         sop.plan.made = self._outcomes
         self.crashes = WorkerCrashes(sop, self._outcomes)
         self._tallies: dict[GroupKey, Tally] = {}
-        self._interrupts = Deferral()
         self._crashed: list[str] = []
         # The runs whose tests have begun, if one process makes one run at a time.
         self._started: dict[RunKey, None] = {}
@@ -194,7 +170,7 @@ class SessionRecorder:
         return bool(option.verbose > 0 or option.tbstyle == "long")
 
     @property
-    def unsaved(self) -> tuple[str, ...]:
+    def unsaved(self) -> Sequence[str]:
         """What keeps the saved session from being this one, whole."""
         return self.saving.problems
 
@@ -207,47 +183,48 @@ class SessionRecorder:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         self._has_begun = True
-        with self._interrupts.installed():
-            return (yield)
+        return (yield)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # Most reports bring no result.
         if PAYLOAD in report.__dict__:
             # A run that Ctrl-C caught between the counts and the file would be in one of them only.
-            with self._interrupts:
+            with interrupts_held_back():
                 # Taken off the report, because pytest keeps every report until the end.
-                self._take(report, detach(report))
+                self._take(report, report.__dict__.pop(PAYLOAD))
         if report.when == "teardown":
             self._first_runs.check()
 
     def _take(self, report: pytest.TestReport, payload: Payload) -> None:
-        if payload.plan is not None:
-            self._learn(payload.plan, getattr(report, "node", None))
-        if payload.is_rerun and (key := self._sop.plan.key(report.nodeid)):
+        if "plan" in payload:
+            self.learn(payload["plan"], getattr(report, "node", None))
+        if payload.get("is_rerun") and (key := self._sop.plan.key(report.nodeid)):
             # Another plugin ran the item again; the first verdict counts.
             self._tally(key.domain, key.agent).add_rerun()
-        if payload.line is not None:
-            # In the process that made the run, its record need not be read back.
-            record = payload.record or from_line(payload.line)
-            if payload.inherited and record.key in self._outcomes:
+        if "line" in payload:
+            record = payload["record"] if "record" in payload else from_line(payload["line"])
+            taken_over = payload.get("taken_over", False)
+            if payload.get("inherited") and record.key in self._outcomes:
                 # Reported before its worker died; a second test of the task has asked for it.
                 return
-            self._enter(record, payload.line, payload.events, taken_over=payload.taken_over)
-            if not payload.taken_over:
+            self._enter(record, payload["line"], payload.get("events", ""), taken_over=taken_over)
+            if not taken_over:
                 self._first_runs.watch(record)
 
     def learn(self, plan: str, node: Any) -> None:
-        """Take over the plan that a worker has sent at its end; see `_learn`."""
-        with self._interrupts:
-            self._learn(plan, node)
-
-    def _learn(self, plan: str, node: Any) -> None:
-        if plan:
-            check_same_inputs(self._sop, self._sop.plan.add_json(plan), node)
-        # In the process that makes the runs the plan is known, and an empty one is sent.
-        self.resumption.check_plan()
-        self._enter_early_crashes()
+        """Take over the plan that a worker has sent, with its first report or at its end."""
+        with interrupts_held_back():
+            if plan:
+                check_same_inputs(self._sop, self._sop.plan.add_json(plan), node)
+            # In the process that makes the runs the plan is known, and an empty one is sent.
+            self.resumption.check_plan()
+            for crashitem in self._crashed:
+                key = self._sop.plan.key(crashitem)
+                if key is not None and key not in self._outcomes:
+                    trace = Trace(ending=Ending.PROCESS_DIED)
+                    self._enter(unreported_record(self._sop, key, trace))
+            self._crashed.clear()
 
     def open_file(self) -> None:
         """Open the saved session where runs are planned, before the first of them can end."""
@@ -281,16 +258,17 @@ class SessionRecorder:
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
         """Enter the run that a worker was making when it died."""
-        with self._interrupts:
+        with interrupts_held_back():
             self._take_crash(crashitem, report, sched)
 
-    def _take_crash(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
+    def _take_crash(self, crashitem: str, report: Any, sched: Any) -> None:
         key = self._sop.plan.key(crashitem)
         if self.crashes.has_ended(crashitem, report):
-            leave_out(report)
+            report.outcome = AGAIN
             return
         if self.crashes.is_given_back(crashitem, key, report):
-            give_back(crashitem, report, sched)
+            report.outcome = AGAIN
+            sched.mark_test_pending(crashitem)
             return
         if key is None:
             # Which run it was, the plan of another worker will tell.
@@ -306,13 +284,6 @@ class SessionRecorder:
                 mark_failed_by(report, FailedBy(Outcome.CRASH), builtin=True)
                 # xdist says which worker crashed, and nothing of the task.
                 report.longrepr = f"{explain_record(self._sop, record)}\n\n{report.longrepr}"
-
-    def _enter_early_crashes(self) -> None:
-        for crashitem in self._crashed:
-            key = self._sop.plan.key(crashitem)
-            if key is not None and key not in self._outcomes:
-                self._enter(unreported_record(self._sop, key, Trace(ending=Ending.PROCESS_DIED)))
-        self._crashed.clear()
 
     def close(self) -> Mapping[str, Summary]:
         """Enter what was planned and never seen, finish the file, and return the summaries."""

@@ -186,22 +186,19 @@ class Resumption:
         retried = f" ({self.retried} retried)" if self.retried else ""
         runs = counted(len(self._sop.plan.planned), "run")
         yield f"resumed {len(self._took)} of {runs} from {self._name}{retried}"
-        yield from self._stayed_lines(self.left)
+        # Runs that the resumed session has of agents that this one has not run.
+        here = {key.agent for key in self._sop.plan.planned}
+        others = [key.agent for key in self.left.finished if key.agent not in here]
+        if others:
+            stay = counted(len(others), "run stays", "runs stay")
+            yield f"note   {stay} in {self.left.saved.path.stem}:"
+            yield f"       no test asked for one of {', '.join(dict.fromkeys(others))} here"
         if self.without_log:
             again = counted(self.without_log, "run was", "runs were")
             yield f"note   {again} made again: no event log was kept, or not whole;"
             yield "       sop_traces = all keeps them"
         for difference in self._anyway:
             yield f"note   taken over in spite of: {difference}"
-
-    def _stayed_lines(self, left: Resumable) -> Iterator[str]:
-        """Say which runs the resumed session has of agents that this one has not run."""
-        here = {key.agent for key in self._sop.plan.planned}
-        others = [key.agent for key in left.finished if key.agent not in here]
-        if others:
-            runs = counted(len(others), "run stays", "runs stay")
-            yield f"note   {runs} in {left.saved.path.stem}:"
-            yield f"       no test asked for one of {', '.join(dict.fromkeys(others))} here"
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:

@@ -5,12 +5,13 @@ That is what models and judges cost in it, and which of its domains nobody has r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+import traceback
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -63,8 +64,6 @@ from pytest_sopbench._sessions.writer import SessionWriter
 from pytest_sopbench._settings.extensions import outside_metrics
 from pytest_sopbench.errors import SessionFileError, SopbenchError
 
-T = TypeVar("T")
-
 
 class Saving:
     """Writes each run as it is entered; a disk that refuses ends the saving, never the session."""
@@ -76,8 +75,8 @@ class Saving:
         self._writer: SessionWriter | None = None
         self._header: SessionHeader | None = None
         self._traces: TraceFolder | None = None
-        self.problems: tuple[str, ...] = ()
-        self.log_problems: tuple[str, ...] = ()
+        self.problems: list[str] = []
+        self.log_problems: list[str] = []
 
     @property
     def path(self) -> Path:
@@ -91,92 +90,80 @@ class Saving:
         """
         if self._writer is not None or self.problems:
             return not self.problems
-        try:
+        with self._noting(self.problems):
             kept = kept_path(self._sop)
             lines = self._resumption.lines(self.path)
             header = self._header = session_header(self._sop)
             self._writer = SessionWriter(self.path, header, kept=kept, lines=lines)
-        except Exception as error:  # noqa: BLE001 - an agent may have put anything there
-            self.problems = (_why_unkept(self.path, error),)
-            return False
+            with self._noting(self.log_problems):
+                self._traces = self._resumption.logs(self.path)
+        return not self.problems
+
+    @contextmanager
+    def _noting(self, problems: list[str]) -> Generator[None]:
+        """Go on in spite of a disk that refuses, and note why."""
         try:
-            self._traces = self._resumption.logs(self.path)
-        except Exception as error:  # noqa: BLE001 - see above
-            self.log_problems = (_why_unkept(self.path, error),)
-        return True
+            yield
+        except SopbenchError as error:
+            problems.append(str(error))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the results are still to be told
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            said = f"{type(error).__name__}: {error} (at {where.filename}:{where.lineno})"
+            problems.append(f"{self.path}: cannot be written: {harmless(said)}")
 
     def start(self, key: RunKey) -> None:
         """Write that a run begins, so that a process that dies in it leaves its name."""
         # In any case: what may be taken over is made again nevertheless if its log is not whole.
-        if self.open() and key not in self._resumption.taken.lines:
-            self._write(SessionWriter.start, key)
+        if self.open() and self._writer is not None and key not in self._resumption.taken.lines:
+            with self._noting(self.problems):
+                self._writer.start(key)
 
     def add(self, record: RunRecord, line: str, events: str = "") -> None:
         """Write a run; its event log before its line, and none if `events` is empty."""
-        if not self.open():
+        if not self.open() or self._writer is None:
             return
         if events and self._traces is not None and not self.log_problems:
-            try:
+            with self._noting(self.log_problems):
                 self._traces.write(record.key, events)
-            except Exception as error:  # noqa: BLE001 - see `open`
-                self.log_problems = (_why_unkept(self.path, error),)
         # A session that is resumed was opened with what it takes over.
         if line not in self._resumption.written:
-            self._write(SessionWriter.append, line)
-
-    def _write(self, write: Callable[[SessionWriter, T], None], what: T) -> None:
-        try:
-            if self._writer is not None:
-                write(self._writer, what)
-        except Exception as error:  # noqa: BLE001 - see `open`
-            self.problems = (_why_unkept(self.path, error),)
+            with self._noting(self.problems):
+                self._writer.append(line)
 
     def finish(self, order: Iterable[RunKey], summaries: Mapping[str, Summary]) -> None:
         """Put the lines into the order of the plan, and close the file."""
         if self._writer is None or self._header is None or self.problems:
             return
-        try:
+        with self._noting(self.problems):
             # Workers may have told since which tasks a plugin took away, and which tests failed.
             now = session_header(self._sop, self._header)
             self._writer.finish(order, summaries, now)
             if self._traces is not None and self._writer.kept is not None:
                 self._traces.copy(self._writer.kept)
-        except Exception as error:  # noqa: BLE001 - an agent may have put anything there
-            self.problems = (_why_unkept(self.path, error),)
-        self._point()
-
-    def _point(self) -> None:
-        """Be the last session, and let the oldest go."""
-        try:
-            # Also if a copy could not be kept: the session itself is there.
+        with self._noting(self.problems):
+            # Be the last session, also if a copy could not be kept: the session itself is there.
             if not has_summary(self.path):
                 return
             point_at(self.path)
-        except Exception as error:  # noqa: BLE001 - see `add`
-            self.problems += (_why_unkept(self.path, error),)
-        keep = self._sop.options.keep_sessions
-        try:
-            if keep is not None:
-                prune(self.path.parent, keep)
-        except Exception as error:  # noqa: BLE001 - see `add`
-            self.problems += (_why_unkept(self.path.parent, error),)
+        if self._sop.options.keep_sessions is not None:
+            with self._noting(self.problems):
+                prune(self.path.parent, self._sop.options.keep_sessions)
 
     def read_back(self) -> SavedSession | None:
         """Read the finished session, or return `None` if it is not there, or not this one."""
-        if self.problems:
-            return None
-        try:
-            # What decides is what was written.
-            found = read_session(self.path)
-        except Exception as error:  # noqa: BLE001 - an agent may have put anything there
-            self.problems = (_why_unkept(self.path, error),)
+        found: SavedSession | None = None
+        if not self.problems:
+            with self._noting(self.problems):
+                # What decides is what was written.
+                found = read_session(self.path)
+        if found is None:
             return None
         if found.header.identity != self._journals.identity:
-            self.problems = (f"{self.path}: another session lies in its place",)
+            self.problems.append(f"{self.path}: another session lies in its place")
             return None
         if found.doubts:
             # Nobody but this session writes the file, so what decides is not what it wrote.
-            self.problems = found.problems
+            self.problems += found.problems
             return None
         return found
 
@@ -267,10 +254,18 @@ def _trials(keys: Iterable[RunKey]) -> Mapping[str, Sequence[int]]:
 
 
 def _options(sop: SopSession) -> SessionOptions:
+    """Say what was asked for, and what `sopbench gate` needs to decide as the session did."""
     # By an allow-list: what is not named here may be secret, or only of this machine.
     options = sop.options
-    recorded = replace(
-        _beside(sop),
+    # A later session takes the name of the last one for its own.
+    baseline = options.compare.session if options.compare else ""
+    return replace(
+        with_judge(sop, sop.recorded),
+        failures=sop.failures,
+        # Also of a session without gates, and of a shard: gates may be checked on the file later.
+        not_evaluated=deselection_reason(sop),
+        compare=sop.recorded.compare or (baseline if baseline != LAST else ""),
+        broken=tuple(sop.broken),
         drafts=drafts_of(sop),
         selection=(*options.selection, *named_tasks(sop)),
         trials=options.trials,
@@ -286,42 +281,6 @@ def _options(sop: SopSession) -> SessionOptions:
         approver=options.approver,
         replay=options.replay.mode if options.replay.is_on else "",
     )
-    return with_judge(sop, recorded)
-
-
-def _beside(sop: SopSession) -> SessionOptions:
-    """Return what `sopbench gate` needs to decide as the session itself did."""
-    # A later session takes the name of the last one for its own.
-    baseline = sop.options.compare.session if sop.options.compare else ""
-    return replace(
-        sop.recorded,
-        failures=sop.failures,
-        # Also of a session without gates, and of a shard: gates may be checked on the file later.
-        not_evaluated=deselection_reason(sop),
-        compare=sop.recorded.compare or (baseline if baseline != LAST else ""),
-        broken=tuple(sop.broken),
-    )
-
-
-def _why_unkept(path: Path, error: Exception) -> str:
-    """Say why a session could not be kept, whatever it was that kept it from that.
-
-    An agent may have put anything in the place of what writing needs.
-    """
-    if isinstance(error, SopbenchError):
-        return str(error)
-    said = harmless(f"{type(error).__name__}: {error}")
-    return f"{path}: cannot be written: {said}{_place_of(error)}"
-
-
-def _place_of(error: Exception) -> str:
-    """Name the line that has raised it: often it is what was put there."""
-    trace = error.__traceback__
-    if trace is None:
-        return ""
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    return f" (at {harmless(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno})"
 
 
 # What models and judges cost, counted as runs end.
@@ -351,43 +310,28 @@ def with_judge(sop: SopSession, options: SessionOptions) -> SessionOptions:
     )
 
 
-class JudgeSummary:
-    """Adds up what all processes of the session asked, where the summary is printed."""
+class CostSummary:
+    """Says what costs beside the agents, by which prices, and which labels nobody has reviewed.
 
-    def __init__(self, sop: SopSession) -> None:
-        self._sop = sop
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        node.workerinput[LOG] = log_name_of(self._sop.config)
-
-    @pytest.hookimpl
-    def pytest_sop_summary(self) -> list[str]:
-        judging = judged_in(self._sop.config)
-        if judging is None or not judging.calibrations:
-            return []
-        from pytest_sopbench._judge.calibrating import summary_lines  # noqa: PLC0415 - only if a model judges
-        from pytest_sopbench._judge.keeping import read_log  # noqa: PLC0415 - only if a model judges
-
-        consumption = read_log(judging.log, self._sop.prices)
-        judges = {
-            f"{domain}, {field}": one for (domain, field), one in judging.calibrations.items()
-        }
-        lines = [*summary_lines(judges, consumption)]
-        with suppress(OSError):
-            judging.log.unlink(missing_ok=True)
-        return lines
-
-
-# Says by which prices costs were reckoned, and which models have none.
-
-
-class PriceSummary:
-    """Looks at each run as it is recorded, in the process that prints the summary."""
+    Each run is looked at as it is recorded, in the process that prints the summary.
+    """
 
     def __init__(self, sop: SopSession) -> None:
         self._sop = sop
         self._priced = Priced()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self) -> None:
+        # The controller of xdist collects nothing, and its workers run agents meanwhile.
+        drafts_of(self._sop)
+
+    @pytest.hookimpl
+    def pytest_collection_finish(self) -> None:
+        drafts_of(self._sop)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput[LOG] = log_name_of(self._sop.config)
 
     @pytest.hookimpl
     def pytest_sop_run_finished(self, run: RunRecord) -> None:
@@ -400,12 +344,40 @@ class PriceSummary:
 
     @pytest.hookimpl
     def pytest_sop_summary(self) -> list[str]:
+        return [
+            *(
+                f"draft: {told} ({name}), so no gate on it is held"
+                for name, told in drafts_of(self._sop).items()
+            ),
+            *self._judge_lines(),
+            *self._price_lines(),
+        ]
+
+    def _judge_lines(self) -> Sequence[str]:
+        """Add up what all processes of the session asked the judge."""
+        judging = judged_in(self._sop.config)
+        if judging is None or not judging.calibrations:
+            return ()
+        from pytest_sopbench._judge.calibrating import summary_lines  # noqa: PLC0415 - only if a model judges
+        from pytest_sopbench._judge.keeping import read_log  # noqa: PLC0415 - only if a model judges
+
+        consumption = read_log(judging.log, self._sop.prices)
+        judges = {
+            f"{domain}, {field}": one for (domain, field), one in judging.calibrations.items()
+        }
+        lines = [*summary_lines(judges, consumption)]
+        with suppress(OSError):
+            judging.log.unlink(missing_ok=True)
+        return lines
+
+    def _price_lines(self) -> Iterable[str]:
+        """Say by which prices costs were reckoned, and which models have none."""
         if self._sop.prices is not None:
-            return [*price_lines(self._priced)]
+            return price_lines(self._priced)
         # Who has asked for no prices knows that no cost can be reckoned.
         if self._sop.options.prices == "none":
-            return []
-        return [*price_lines(self._priced, remedy=f"{NAME} is not installed: {INSTALL}")]
+            return ()
+        return price_lines(self._priced, remedy=f"{NAME} is not installed: {INSTALL}")
 
 
 # Domains that were drafted with a model, and whose labels nobody has reviewed.
@@ -424,29 +396,3 @@ def drafts_of(sop: SopSession) -> Mapping[str, str]:
         if active.domain.name not in known:
             known[active.domain.name] = draft_of(active.domain)
     return {name: why for name, why in known.items() if why}
-
-
-class DraftSummary:
-    """Says in every summary of which domains nobody has reviewed the labels."""
-
-    def __init__(self, sop: SopSession) -> None:
-        self._sop = sop
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionstart(self) -> None:
-        # The controller of xdist collects nothing, and its workers run agents meanwhile.
-        drafts_of(self._sop)
-
-    @pytest.hookimpl
-    def pytest_collection_finish(self) -> None:
-        drafts_of(self._sop)
-
-    @pytest.hookimpl
-    def pytest_sop_summary(self) -> list[str]:
-        return [*draft_lines(drafts_of(self._sop))]
-
-
-def draft_lines(drafts: Mapping[str, str]) -> Iterator[str]:
-    """Say it, once for each domain."""
-    for name, told in drafts.items():
-        yield f"draft: {told} ({name}), so no gate on it is held"

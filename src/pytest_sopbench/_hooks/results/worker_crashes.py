@@ -180,17 +180,6 @@ def is_again(report: Any) -> bool:
     return bool(report.outcome == AGAIN and report.when == "???")
 
 
-def give_back(crashitem: str, report: Any, sched: Any) -> None:
-    """Have the test of a dead worker run again by another."""
-    leave_out(report)
-    sched.mark_test_pending(crashitem)
-
-
-def leave_out(report: Any) -> None:
-    """Let a report of a crash count neither as a failure nor as a pass."""
-    report.outcome = AGAIN
-
-
 def _drop_from_junit(config: pytest.Config, report: Any) -> None:
     """Let JUnit XML forget a test that is run again: it would count it twice, once as passed."""
     plugins: set[Any] = config.pluginmanager.get_plugins()

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from functools import cached_property, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from functools import cached_property
 from importlib import import_module
 from math import inf
 from pathlib import Path
@@ -23,10 +23,10 @@ import pytest
 from pytest_sopbench._core.judging import judge
 from pytest_sopbench._core.model.task import MASK, RunKey, Task
 from pytest_sopbench._core.model.trace import NO_RECORDING, Trace
-from pytest_sopbench._core.protocols import RunWrapper
 from pytest_sopbench._core.records.event_log import trace_of_log
 from pytest_sopbench._core.records.reconstruct import trace_of, verdict_of
 from pytest_sopbench._core.records.record import RunRecord, from_line
+from pytest_sopbench._hooks.code import definitions
 from pytest_sopbench._hooks.runs.reportable import JudgedRun
 from pytest_sopbench._hooks.session.domains import TaskRef, shares
 from pytest_sopbench._hooks.session.session import SopSession
@@ -94,10 +94,7 @@ def may_run_ahead(item: pytest.Item, current: pytest.Item) -> bool:
 
 def definition(item: pytest.Item | pytest.Collector, name: str) -> Any:
     """Return what defines the fixture of that name as this node sees it, or `None`."""
-    # pytest has no public way to ask which fixture an item gets. What an item itself knows lacks
-    # the agent, which is asked for only if no marker names another one.
-    manager: Any = getattr(item.session, "_fixturemanager", None)
-    found = manager.getfixturedefs(name, item) if manager is not None else None
+    found = definitions(item, name)
     return found[-1] if found else None
 
 
@@ -176,19 +173,12 @@ class Starts:
 # What others put around each attempt at a run, by the hook `pytest_sop_wrap_run`.
 
 
-def run_wrapper(config: pytest.Config) -> RunWrapper | None:
-    """Return all wrappers as one, or `None` if nobody wraps runs and none need pay for it."""
-    hook: pluggy.HookCaller = config.hook.pytest_sop_wrap_run
-    # Asked for each run: a `conftest.py` further down may have come since.
-    return partial(_wrapped, hook) if hook.get_hookimpls() else None
-
-
-@contextmanager
-def _wrapped(hook: pluggy.HookCaller, key: RunKey, attempt: int, /) -> Generator[None]:
+def wrapped(hook: pluggy.HookCaller, key: RunKey, attempt: int, /) -> ExitStack:
+    """Enter what others put around an attempt, and return what leaves it."""
     with ExitStack() as stack:
         for manager in hook(key=key, attempt=attempt):
             stack.enter_context(manager)
-        yield
+        return stack.pop_all()
 
 
 # The runs that an earlier session has finished, in a process whose items ask for them.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +25,6 @@ from pytest_sopbench._core.verdict import Outcome, Verdict
 from pytest_sopbench._hooks.session.domains import TaskRef
 from pytest_sopbench._hooks.session.last import BegunSession, begun_session
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._running.observing import Capture
 from pytest_sopbench._sessions.atomic import replace_file
 from pytest_sopbench._sessions.event_logs import trace_name
 from pytest_sopbench._sessions.journal import (
@@ -98,27 +96,6 @@ def judged(sop: SopSession, ref: TaskRef, task: Task, trace: Trace | None) -> Ju
         line=to_line(record),
         events=events,
     )
-
-
-def comparing(
-    sop: SopSession,
-    ref: TaskRef,
-    task: Task,
-    beside: Callable[[], AbstractContextManager[None]],
-    capture: Capture,
-) -> Callable[[Trace], Trace]:
-    """Return what asks the comparers of a domain about a run.
-
-    `beside` is entered around them: what they send is no traffic of the agent.
-    """
-    comparers, rules = ref.domain.comparers, ref.domain.rules
-    mask = sop.options.redaction.text
-
-    def compare(trace: Trace) -> Trace:
-        with beside():
-            return comparers.compare(rules, task, trace, mask, capture)
-
-    return compare
 
 
 def may_store_trace(sop: SopSession, ref: TaskRef, trace: Trace) -> bool:

@@ -11,6 +11,7 @@ from threading import RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
+import pluggy
 import pytest
 
 from pytest_sopbench._core.availability import is_unavailable
@@ -25,14 +26,13 @@ from pytest_sopbench._hooks.runs.prefetch import (
     Starts,
     load_lazy_parts,
     may_run_ahead,
-    run_wrapper,
     taken_over_of,
+    wrapped,
 )
 from pytest_sopbench._hooks.runs.reportable import (
     CUT_BY_PLUGIN,
     JudgedRun,
     RunJournal,
-    comparing,
     judged,
     may_store_trace,
 )
@@ -43,7 +43,7 @@ from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
 from pytest_sopbench._hooks.session.variants import VARIANT
 from pytest_sopbench._running.engine import Engine
 from pytest_sopbench._running.limits import EngineStatus, Job, Limits
-from pytest_sopbench._running.observing import Capture, show_from_now_on, standing_watch
+from pytest_sopbench._running.observing import Capture, show_from_now_on
 from pytest_sopbench._running.tools.domain_code import ManagerFactory
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench._settings.readers import GivenAgent
@@ -134,7 +134,8 @@ class Runs:
         """
         for active in domains:
             self.factory(active)
-        self.agents.check_approver()
+        # Whatever is wrong with it is complained of before the first run, and not in it.
+        _ = self.agents.approver
         for agent in agents:
             self.agents.resolve(agent.spec)
 
@@ -186,9 +187,9 @@ class Runs:
         key = ref.key
         if not ref.variant:
             self.starts.begin()
-        beside = nullcontext if self._tapes is None else self._tapes.beside
         capture: Capture = "tee" if self.pace.direct else "keep"
-        wrapper = run_wrapper(self._sop.config)
+        # Asked for each run: a `conftest.py` further down may have come since.
+        hook: pluggy.HookCaller = self._sop.config.hook.pytest_sop_wrap_run
         return RunJob(
             key=key,
             domain=ref.domain.domain,
@@ -197,9 +198,9 @@ class Runs:
             unavailable=partial(self._is_unavailable, key),
             timed_out=self._is_timed_out,
             alone=self._journal is not None and self._journal.is_suspect(key),
-            wrap=partial(wrapper, key) if wrapper else None,
+            wrap=partial(wrapped, hook, key) if hook.get_hookimpls() else None,
             compare=(
-                comparing(self._sop, ref, task, beside, capture)
+                partial(self._compared, ref, task, capture)
                 if ref.domain.comparers.by_field
                 else None
             ),
@@ -208,6 +209,12 @@ class Runs:
             approver=approver,
             caller=self.agents.caller(agent).asking(approver or self.agents.approver),
         )
+
+    def _compared(self, ref: TaskRef, task: Task, capture: Capture, trace: Trace) -> Trace:
+        """Ask the comparers of a domain; what they send is no traffic of the agent."""
+        active, mask = ref.domain, self._sop.options.redaction.text
+        with nullcontext() if self._tapes is None else self._tapes.beside():
+            return active.comparers.compare(active.rules, task, trace, mask, capture)
 
     def _is_unavailable(self, key: RunKey, error: BaseException) -> bool:
         if self._sop.config.getoption("usepdb"):
@@ -285,8 +292,8 @@ class Runs:
                 ended=self.ended,
             )
             stack.callback(self._engine.stop)
-            apart = standing_watch() if self.pace.direct else output_apart(self._sop.config)
-            stack.enter_context(apart)
+            if not self.pace.direct:
+                stack.enter_context(output_apart(self._sop.config))
             if self.pace.ahead:
                 self._upcoming = ItemQueue(session)
             return (yield)
@@ -384,8 +391,8 @@ class Runs:
         left = self._journal.left(ref.key)
         return None if left is None else replace(judged(self._sop, ref, task, left), inherited=True)
 
-    def _ahead(self, queue: ItemQueue, job: RunJob, item: pytest.Item) -> Iterator[RunKey]:
-        """Yield the keys of runs that may be begun now, as many as the look-ahead has room for."""
+    def _ahead(self, queue: ItemQueue, job: RunJob, item: pytest.Item) -> Iterator[RunJob]:
+        """Yield runs that may be begun now, as many as the look-ahead has room for."""
         following = queue.after(item)
         while len(self._foreseen) < self.pace.ahead and not self._is_held_back:
             other = next(following, None) if self.starts.are_open else None
@@ -400,8 +407,8 @@ class Runs:
                 self._ended[ref.key] = left
                 continue
             agent = self.agent_of(ref.key) or job.agent
-            self._jobs[ref.key] = self._job(ref, ref.task, agent, job.approver)
-            yield ref.key
+            upcoming = self._jobs[ref.key] = self._job(ref, ref.task, agent, job.approver)
+            yield upcoming
 
     def _is_foreseeable(
         self, ref: TaskRef, other: pytest.Item, job: RunJob, item: pytest.Item
@@ -426,12 +433,12 @@ class Runs:
                 # A worker is sent items while it waits, and their runs have room beside this one.
                 with self._holding:
                     for upcoming in self._ahead(queue, job, item):
-                        engine.submit(self._jobs[upcoming])
+                        engine.submit(upcoming)
             for one in self._looks:
                 one()
 
         ahead = () if queue is None else self._ahead(queue, job, item)
-        engine.ensure(key, ahead, self._jobs.__getitem__)
+        engine.ensure(job, ahead)
         try:
             trace = engine.wait(key, look)
         except BaseException as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from copy import deepcopy
 from functools import cached_property
 from typing import Final, Literal
@@ -14,7 +13,6 @@ from pytest_sopbench._core.contract import RuleResult, check_contract, contract_
 from pytest_sopbench._core.demands import Known, RuleState
 from pytest_sopbench._core.documents.comparing import difference_at
 from pytest_sopbench._core.documents.schema import DocumentRules
-from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.end_state import SeenWorld
 from pytest_sopbench._core.hiding import harmless, masking
 from pytest_sopbench._core.judging import breaches, has_shown
@@ -29,7 +27,6 @@ from pytest_sopbench._core.trajectory.calls import (
     Call,
     CallDemand,
     CallForms,
-    ExpectedCall,
     Trajectory,
     Unmet,
     expected_calls,
@@ -61,121 +58,6 @@ NO_STATE = (
     "what the calls of the run changed is not known, or the domain {domain} has no world.json"
 )
 NO_CALL = "the run was stopped before it called a tool\nso it has shown nothing of the contract"
-
-
-class Calls:
-    """The calls of one run, as assertions see them; values that are shown are redacted."""
-
-    def __init__(self, done: JudgedRun, redaction: Redaction) -> None:
-        self._done = done
-        self._domain = done.ref.domain.domain
-        self._tools = done.ref.domain.tool_names
-        self._trace = done.trace
-        self._redaction = redaction
-
-    def match(
-        self,
-        expected: CallForms,
-        match: MatchMode,
-        arguments: ArgumentMode,
-        per_tool: Mapping[str, ArgumentMode] | None,
-    ) -> str:
-        """Return why the trajectory does not match, or nothing."""
-        if not self._trace.calls_are_seen:
-            return UNSEEN
-        with self._masking():
-            wanted = expected_calls(expected)
-            found = match_trajectory(
-                trajectory_of(self._trace),
-                wanted,
-                match=match,
-                arguments=arguments,
-                per_tool=per_tool,
-            )
-            return self._text(departure_lines(found, self._shown(), wanted, WIDTH, TAKEN))
-
-    def called(self, demand: CallDemand) -> str:
-        """Return why the demand is not met, or nothing.
-
-        Raises:
-            ValueError: it names what is no tool.
-        """
-        __tracebackhide__ = True
-        self._check_tools((demand.name, *demand.before, *demand.after))
-        if not self._trace.calls_are_seen:
-            return UNSEEN
-        with self._masking():
-            return self._unmet(demand.words(), unmet_call(demand, self._trace.calls))
-
-    def not_called(self, name: str) -> str:
-        """Return where the tool was called, or nothing.
-
-        Raises:
-            ValueError: the name is that of no tool.
-        """
-        __tracebackhide__ = True
-        self._check_tools((name,))
-        if not self._trace.calls_are_seen:
-            return UNSEEN
-        with self._masking():
-            return self._unmet(f"{name} must not be called", unwanted_call(name, self._trace.calls))
-
-    def _check_tools(self, asked: Iterable[str]) -> None:
-        """Refuse names of no tool: what is said of them would hold, or fail, on every run."""
-        __tracebackhide__ = True
-        stranger = next((name for name in asked if name not in self._tools), None)
-        if stranger is not None:
-            known = f"its tools are {listed(self._tools)}" if self._tools else "it has no tools"
-            near = did_you_mean(stranger, self._tools)
-            raise ValueError(
-                NO_TOOL.format(
-                    domain=self._domain.name,
-                    name=stranger,
-                    hint=" ".join(filter(None, (f"{known};", near))).rstrip(";"),
-                )
-            )
-
-    def contract(self) -> str:
-        """Return which rules are broken, or nothing if all that apply hold."""
-        contract, verdict = self._domain.contract, self._done.verdict
-        if contract is None:
-            return NO_CONTRACT.format(domain=self._domain.name)
-        if not self._trace.calls_are_seen:
-            return UNSEEN
-        with self._masking():
-            fields = {field.name: field for field in self._domain.fields}
-            known = Known(
-                task=self._done.task,
-                answer=verdict.answer,
-                fields=fields,
-                expected=self._domain.expected_calls.get(self._done.task.id),
-                world=self._domain.world,
-            )
-            results = check_contract(contract, self._trace, known)
-            broken = [one for one in results if one.broken]
-            if broken:
-                return self._text(contract_lines(broken, self._shown()))
-            shown = has_shown(self._trace, verdict.outcome)
-            silent = contract_state(results, shown=shown) is RuleState.NOT_EXERCISED
-            return NO_CALL if silent else ""
-
-    def _unmet(self, words: str, unmet: Unmet | None) -> str:
-        return "" if unmet is None else self._text(unmet_lines(words, unmet, self._shown()))
-
-    def _shown(self) -> Sequence[ToolCall]:
-        return self._redaction.part(self._trace.calls)
-
-    def _text(self, lines: Iterable[str]) -> str:
-        said = list(lines)
-        problem = self._trace.problem
-        if said and problem is not None:
-            # Why the calls stop where they do.
-            said.append(cut(one_line(f"the agent raised {problem.type}: {problem.message}"), WIDTH))
-        return harmless(self._redaction.text("\n".join(said)))
-
-    def _masking(self) -> AbstractContextManager[None]:
-        """Have values masked before they are cut, wherever a reason is worded."""
-        return masking(self._redaction.text)
 
 
 def names(given: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -242,7 +124,10 @@ def rerun_line(sop: SopSession, ref: TaskRef, test: str = "") -> str:
     # A trial that is recorded beside others replaces all of them if they are not asked for.
     among = options.replay.mode == "auto" and options.trials > 1
     if test:
-        words.append(_typed_id(sop, test))
+        # pytest writes ids from rootdir, and reads them from here.
+        file, sign, name = test.partition("::")
+        path = sop.config.rootpath / file
+        words.append(f"{sop.shown(path)}{sign}{name}" if path.exists() else test)
         words += [f"--sop-domain={value}" for value in options.domains if options.typed_domains]
     elif trial > 1 or among or parameter_of(ref.key.agent) or not ref.key.task.isprintable():
         # `--sop-domain` names tasks, and a task has all of its trials and agents. If its id
@@ -276,13 +161,6 @@ def _place(sop: SopSession, ref: TaskRef) -> str:
     return sop.shown(active.domain.data_file)
 
 
-def _typed_id(sop: SopSession, nodeid: str) -> str:
-    """Return a node id as it is typed: pytest writes ids from rootdir, and reads them from here."""
-    file, sign, name = nodeid.partition("::")
-    path = sop.config.rootpath / file
-    return f"{sop.shown(path)}{sign}{name}" if path.exists() else nodeid
-
-
 def _given(config: pytest.Config) -> Iterator[str]:
     """Yield our options that decide a run, wherever they were given."""
     for spec in TABLE:
@@ -301,30 +179,21 @@ def _typed(typed: Sequence[str], config: pytest.Config) -> Iterator[str]:
     for word in words:
         if word == "--":
             return
-        name, sign, value = word.partition("=") if word.startswith("--") else _short(word)
+        # `-p NAME` may be written as `-pNAME`.
+        short = word[:2], word[2:] and "=", word[2:]
+        name, sign, value = word.partition("=") if word.startswith("--") else short
         if word in _FLAGS or (name in of_project and (sign or not of_project[name])):
             yield word
         elif name in of_project:
             yield f"{word}={next(words, '')}"
         elif name in _VALUES:
             value = value if sign else next(words, "")
-            if _VALUES[name] != "-o" or _decides(value):
-                yield from _written(_VALUES[name], value)
-
-
-def _short(word: str) -> tuple[str, str, str]:
-    """Split a word as `-p` and `-pNAME` are split."""
-    return word[:2], word[2:] and "=", word[2:]
-
-
-def _written(name: str, value: str) -> tuple[str, ...]:
-    return (f"{name}={value}",) if name.startswith("--") else (name, value)
-
-
-def _decides(override: str) -> bool:
-    """Tell whether an ini value given by `-o` decides a run; one of other plugins may."""
-    spec = SPECS.get(override.partition("=")[0].strip())
-    return spec is None or spec.again == SAME
+            written, spec = _VALUES[name], SPECS.get(value.partition("=")[0].strip())
+            # An ini value of ours may decide nothing; one of other plugins may.
+            if written != "-o" or spec is None or spec.again == SAME:
+                yield from (
+                    (f"{written}={value}",) if written.startswith("--") else (written, value)
+                )
 
 
 def _of_conftest(config: pytest.Config) -> dict[str, bool]:
@@ -371,17 +240,11 @@ def explain_run(
             inputs=inputs,
             rerun=rerun_line(sop, ref, test),
             location=f"{sop.shown(domain.data_file)}:{task.line}",
-            expected=expected_calls_of(sop, domain, ref.key.task),
+            expected=redaction.of(hidden).part(domain.expected_calls.get(ref.key.task, ())),
             told_in=_told_in(sop, record),
         )
     lines += next_lines("", show_line(sop, record.key))
     return harmless(redaction.text("\n".join(lines)))
-
-
-def expected_calls_of(sop: SopSession, domain: Domain, task: str) -> tuple[ExpectedCall, ...]:
-    """Return the calls that are expected of a task, as they may be shown."""
-    redaction = sop.options.redaction.of(domain.private_columns)
-    return redaction.part(domain.expected_calls.get(task, ()))
 
 
 def _told_in(sop: SopSession, record: RunRecord) -> str:
@@ -440,11 +303,6 @@ class Run:
         self._contract_asserted = False
         # The last assertion on the answer, or on the contract, that failed.
         self._failed_on: tuple[Literal["answer", "contract"], AssertionError] | None = None
-
-    @cached_property
-    def _calls(self) -> Calls:
-        # Made when a test first demands anything of the calls, which most never do.
-        return Calls(self._judged, self._redaction)
 
     @property
     def _redaction(self) -> Redaction:
@@ -546,7 +404,20 @@ class Run:
             ValueError: a word is unknown.
         """
         __tracebackhide__ = True
-        _fail(self._calls.match(expected, match, arguments, per_tool))
+        why = UNSEEN
+        if self.trace.calls_are_seen:
+            with masking(self._redaction.text):
+                wanted = expected_calls(expected)
+                found = match_trajectory(
+                    self.trajectory,
+                    wanted,
+                    match=match,
+                    arguments=arguments,
+                    per_tool=per_tool,
+                )
+                lines = departure_lines(found, self._shown_calls(), wanted, WIDTH, TAKEN)
+                why = self._told(lines)
+        _fail(why)
 
     def assert_called(
         self,
@@ -581,7 +452,10 @@ class Run:
             arguments=arguments,
             succeeded=succeeded,
         )
-        _fail(self._calls.called(demand))
+        self._check_tools((name, *demand.before, *demand.after))
+        with masking(self._redaction.text):
+            why = self._unmet(demand.words(), unmet_call(demand, self.trace.calls))
+        _fail(why)
 
     def assert_not_called(self, name: str) -> None:
         """Fail if a tool was called, also in vain.
@@ -591,7 +465,43 @@ class Run:
             ValueError: the domain has no tool of this name, so that the test would always pass.
         """
         __tracebackhide__ = True
-        _fail(self._calls.not_called(name))
+        self._check_tools((name,))
+        with masking(self._redaction.text):
+            why = self._unmet(f"{name} must not be called", unwanted_call(name, self.trace.calls))
+        _fail(why)
+
+    def _check_tools(self, asked: Iterable[str]) -> None:
+        """Refuse names of no tool: what is said of them would hold, or fail, on every run."""
+        __tracebackhide__ = True
+        domain = self._judged.ref.domain.domain
+        tools = tuple(spec.name for spec in domain.tool_specs)
+        stranger = next((name for name in asked if name not in tools), None)
+        if stranger is not None:
+            known = f"its tools are {listed(tools)}" if tools else "it has no tools"
+            near = did_you_mean(stranger, tools)
+            raise ValueError(
+                NO_TOOL.format(
+                    domain=domain.name,
+                    name=stranger,
+                    hint=" ".join(filter(None, (f"{known};", near))).rstrip(";"),
+                )
+            )
+
+    def _unmet(self, words: str, unmet: Unmet | None) -> str:
+        if not self.trace.calls_are_seen:
+            return UNSEEN
+        return "" if unmet is None else self._told(unmet_lines(words, unmet, self._shown_calls()))
+
+    def _shown_calls(self) -> Sequence[ToolCall]:
+        return self._redaction.part(self.trace.calls)
+
+    def _told(self, lines: Iterable[str]) -> str:
+        said = list(lines)
+        problem = self.trace.problem
+        if said and problem is not None:
+            # Why the calls stop where they do.
+            said.append(cut(one_line(f"the agent raised {problem.type}: {problem.message}"), WIDTH))
+        return harmless(self._redaction.text("\n".join(said)))
 
     def assert_path(self, path: str, expected: JsonValue) -> None:
         """Fail unless the document that the agent gave has a value at a path.
@@ -623,7 +533,28 @@ class Run:
         """
         __tracebackhide__ = True
         self._contract_asserted = True
-        self._fail("contract", self._calls.contract())
+        domain, verdict = self._judged.ref.domain.domain, self._judged.verdict
+        if domain.contract is None:
+            self._fail("contract", NO_CONTRACT.format(domain=domain.name))
+            return
+        if not self.trace.calls_are_seen:
+            self._fail("contract", UNSEEN)
+            return
+        with masking(self._redaction.text):
+            known = Known(
+                task=self.task,
+                answer=verdict.answer,
+                fields={field.name: field for field in domain.fields},
+                expected=domain.expected_calls.get(self.task.id),
+                world=domain.world,
+            )
+            results = check_contract(domain.contract, self.trace, known)
+            broken = [one for one in results if one.broken]
+            why = self._told(contract_lines(broken, self._shown_calls())) if broken else ""
+            seen = has_shown(self.trace, verdict.outcome)
+            if not broken and contract_state(results, shown=seen) is RuleState.NOT_EXERCISED:
+                why = NO_CALL
+        self._fail("contract", why)
 
     @property
     def state_changes(self) -> Trajectory:

@@ -11,7 +11,6 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -19,18 +18,14 @@ import pluggy
 import pytest
 
 from pytest_sopbench._core.domain import Domain, JudgingRules, rules_fingerprint
-from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._core.model.task import Compare, OutputField, RunKey, Task, shard_number
-from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._hooks.outgoing import BREAKAGE, kept_descriptors
 from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._loading.documents import DocumentRows
 from pytest_sopbench._loading.evidence import read_strong_sample
-from pytest_sopbench._loading.finding import FoundDomain
-from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.rows import TaskRows
 from pytest_sopbench._running.comparing import SOURCES, Comparer, Comparers, Place, find_comparers
-from pytest_sopbench._running.importing import ImportLimit, SlowImportError
+from pytest_sopbench._running.importing import SlowImportError, limited_import
 from pytest_sopbench._running.limits import HIGHEST, START, Limit
 from pytest_sopbench._settings.readers import Sample
 from pytest_sopbench.errors import ComparerError
@@ -58,9 +53,7 @@ class TaskRef:
         """The line of the data file on which the task's row starts, from 1."""
         # Without building the task, if it is not built yet.
         rows = self.domain.domain.tasks
-        if isinstance(rows, TaskRows):
-            return rows.line_at(self.position)
-        if isinstance(rows, DocumentRows):
+        if isinstance(rows, TaskRows | DocumentRows):
             return rows.line_at(self.position)
         return rows[self.position].line
 
@@ -105,11 +98,6 @@ class ActiveDomain:
     def places(self) -> Mapping[str, int]:
         """The position of each task by its id."""
         return {task_id: position for position, task_id in enumerate(self.domain.task_ids)}
-
-    @cached_property
-    def tool_names(self) -> tuple[str, ...]:
-        """The names of the domain's tools."""
-        return tuple(spec.name for spec in self.domain.tool_specs)
 
     @property
     def contents(self) -> dict[str, str]:
@@ -170,15 +158,17 @@ class Pace:
     limit: Limit
     ahead: int
     timeout: float | None
-    direct: bool
+
+    @property
+    def direct(self) -> bool:
+        return self.limit.highest == 1 and self.timeout is None
 
 
 def pace_of(config: pytest.Config, options: Options) -> Pace:
     """Return the pace of this process, which may be one of several workers."""
     if needs_main_thread(config):
-        return Pace(limit=Limit.fixed(1), ahead=0, timeout=None, direct=True)
+        return Pace(limit=Limit.fixed(1), ahead=0, timeout=None)
     limit = _limit(config, options)
-    direct = limit.highest == 1 and options.timeout is None
     # One run at a time begins when its test asks, as a test's own code would do it.
     ahead = AHEAD * limit.highest if limit.highest > 1 else 0
     stops_early = bool(config.getoption("maxfail", 0))
@@ -186,7 +176,7 @@ def pace_of(config: pytest.Config, options: Options) -> Pace:
         # What is begun beyond the test that ends the session is paid for in vain, and what a
         # worker has spent the controller learns in the order of the tests.
         ahead = min(ahead, limit.highest)
-    return Pace(limit=limit, ahead=0 if direct else ahead, timeout=options.timeout, direct=direct)
+    return Pace(limit=limit, ahead=ahead, timeout=options.timeout)
 
 
 def needs_main_thread(config: pytest.Config) -> bool:
@@ -231,7 +221,7 @@ def import_limit(config: pytest.Config, options: Options, what: str) -> Generato
     try:
         with (
             kept_descriptors(breakage.note, f"while {what} was imported"),
-            ImportLimit(seconds, partial(_say, config)).watching(what),
+            limited_import(what, seconds, partial(_say, config)),
         ):
             yield
     except SlowImportError as error:
@@ -300,19 +290,6 @@ def _registered(config: pytest.Config) -> Mapping[str, object]:
                 raise ComparerError(msg, hint="rename one of them")
             found[name] = function
     return found
-
-
-# A domain, loaded so that no message of it tells a secret.
-
-
-def loaded(found: FoundDomain, redaction: Redaction) -> Domain:
-    """Load a domain; what its errors and warnings quote is masked before it is cut.
-
-    Raises:
-        SopbenchError: it cannot be loaded.
-    """
-    with masking(redaction.text):
-        return load_domain(found.folder, name=found.name)
 
 
 # Which tasks of a domain the options select; the same in every process.
@@ -394,8 +371,6 @@ def judging_of(config: pytest.Config, options: Options) -> Judging:
     if _JUDGING not in config.stash:
         from pytest_sopbench._judge.judging import Judging  # noqa: PLC0415 - few sessions judge
 
-        # The report is needed after the runs, which may break imports.
-        import_module("pytest_sopbench._judge.calibrating")
         config.stash[_JUDGING] = Judging(
             words=options.judge,
             folder=options.judgements_dir,

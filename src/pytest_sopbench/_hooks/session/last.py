@@ -116,7 +116,8 @@ class LastSession:
 
     def _may_run_tasks(self, config: pytest.Config) -> bool:
         """Tell whether a session that has collected its tests runs tasks, or was meant to."""
-        if self._is_unsure or _asks_for_sop(config):
+        words = typed_words(config, os.environ)
+        if self._is_unsure or any(one.startswith(("--sop-", AGENT_OPTION)) for one in words):
             return True
         sop = config.stash.get(SESSION, None)
         if sop is None:
@@ -124,8 +125,3 @@ class LastSession:
         plan = sop.plan
         # What the user's own `-k` leaves out was not meant to run; what a conftest takes away was.
         return bool(plan.planned or plan.made) or (plan.has_tasks and not is_narrowed(config))
-
-
-def _asks_for_sop(config: pytest.Config) -> bool:
-    words = typed_words(config, os.environ)
-    return any(word.startswith(("--sop-", AGENT_OPTION)) for word in words)

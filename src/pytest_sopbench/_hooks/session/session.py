@@ -14,6 +14,7 @@ import pytest
 from pytest_sopbench._core.documents.published import refuse_without_libraries
 from pytest_sopbench._core.domain import Domain, JudgingRules, judging_rules
 from pytest_sopbench._core.gates.quarantine import NOTHING_FORGIVEN
+from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._core.model.task import RunKey, Scoring, labels_of, parameter_of
 from pytest_sopbench._core.model.usage import Prices
 from pytest_sopbench._core.records.record import RunRecord
@@ -23,12 +24,12 @@ from pytest_sopbench._hooks.session.domains import (
     TaskRef,
     choose,
     comparers_of,
-    loaded,
     select,
 )
 from pytest_sopbench._hooks.settings.marks import domain_id
 from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._loading.finding import FoundDomain, Origin, SearchPaths, find_domains
+from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.prices import (
     INSTALL,
     NAME,
@@ -50,9 +51,6 @@ from pytest_sopbench.errors import LoadingError, SopbenchError
 # Every process computes the plan of the built-in tests by itself. What a user's tests ask for,
 # only the process that collects them can know; a worker of xdist sends it with its first report,
 # since a task is never read back from a node id.
-
-# Taken at import: an agent may put another function into its place.
-_dumps, _loads = json.dumps, json.loads
 
 
 @dataclass(slots=True)
@@ -117,7 +115,7 @@ class Plan:
         part = self.tests
         every = {**part.selected, **dict.fromkeys(part.keys.values()), **self.deselected}
         places = {key: place for place, key in enumerate(every)}
-        return _dumps(
+        return json.dumps(
             {
                 "runs": list(places),
                 "keys": {nodeid: places[key] for nodeid, key in part.keys.items()},
@@ -133,7 +131,7 @@ class Plan:
 
     def add_json(self, text: str) -> dict[str, dict[str, str]]:
         """Take over what a worker sent, and return its `contents`; every worker sends the same."""
-        data: dict[str, Any] = _loads(text)
+        data: dict[str, Any] = json.loads(text)
         runs: list[RunKey] = [RunKey(*run) for run in data["runs"]]
         keys: dict[str, int] = data["keys"]
         selected: list[int] = data["selected"]
@@ -147,27 +145,6 @@ class Plan:
         self.fixture = data["fixture"]
         contents: dict[str, dict[str, str]] = data["contents"]
         return contents
-
-
-# By which prices the session reckons costs.
-
-
-def prices_of(asked: Path | str) -> Prices | None:
-    """Return the prices that `sop_prices` asks for.
-
-    Raises:
-        pytest.UsageError: the file cannot be used, or the library is not installed.
-    """
-    if isinstance(asked, Path):
-        try:
-            return read_price_file(asked)
-        except LoadingError as error:
-            msg = f"sop_prices: {error}"
-            raise pytest.UsageError(msg) from None
-    if asked == NAME and not has_library():
-        msg = f"sop_prices={NAME}: it is not installed\n{INSTALL}; or name a file of prices"
-        raise pytest.UsageError(msg)
-    return LibraryPrices() if asked in ("", NAME) and has_library() else None
 
 
 SESSION = pytest.StashKey["SopSession"]()
@@ -233,7 +210,17 @@ class SopSession:
         Raises:
             pytest.UsageError: the file of prices cannot be used, or the library is not there.
         """
-        return prices_of(self.options.prices)
+        asked = self.options.prices
+        if isinstance(asked, Path):
+            try:
+                return read_price_file(asked)
+            except LoadingError as error:
+                msg = f"sop_prices: {error}"
+                raise pytest.UsageError(msg) from None
+        if asked == NAME and not has_library():
+            msg = f"sop_prices={NAME}: it is not installed\n{INSTALL}; or name a file of prices"
+            raise pytest.UsageError(msg)
+        return LibraryPrices() if asked in ("", NAME) and has_library() else None
 
     @property
     def has_domains(self) -> bool:
@@ -311,7 +298,11 @@ class SopSession:
             found = find_domains(values, self.where)
             named: dict[str, set[str] | None] = {}
             for one in found:
-                _name_tasks(named, one)
+                # A domain that is named alone asks for all of its tasks.
+                if one.task is None:
+                    named[one.name] = None
+                elif (tasks := named.setdefault(one.name, set())) is not None:
+                    tasks.add(one.task)
             places = {one.name: one for one in found}
             return tuple(self._load(one, named[name]) for name, one in places.items())
         except SopbenchError as error:
@@ -337,7 +328,9 @@ class SopSession:
         known = self._active.get(found.name)
         if known is not None and known.domain.folder == found.folder and named is None:
             return known
-        domain = loaded(found, self.options.redaction)
+        # What errors and warnings of it quote is masked before it is cut.
+        with masking(self.options.redaction.text):
+            domain = load_domain(found.folder, name=found.name)
         unknown = (named or set()) - set(domain.task_ids)
         if unknown:
             msg = f"domain {found.name}: it has no task {min(unknown)!r}"
@@ -375,14 +368,6 @@ class SopSession:
             return found.name
         path = self.shown(found.folder)
         return path if "/" in path else f"./{path}"
-
-
-def _name_tasks(named: dict[str, set[str] | None], found: FoundDomain) -> None:
-    """Remember which tasks were asked for by name; a domain named alone asks for all."""
-    if found.task is None:
-        named[found.name] = None
-    elif (tasks := named.setdefault(found.name, set())) is not None:
-        tasks.add(found.task)
 
 
 # What took selected tasks away: a gate is checked on all of them, or not at all.
@@ -473,12 +458,6 @@ def missing_runs(sop: SopSession) -> Mapping[RunKey, None]:
 def whole_plan(sop: SopSession) -> dict[RunKey, None]:
     """Return the denominator: what items ask for, and what is missing."""
     return {**sop.plan.planned, **missing_runs(sop)}
-
-
-def in_order_of_plan(sop: SopSession, records: Iterable[RunRecord]) -> Sequence[RunRecord]:
-    """Sort runs as the saved session has them."""
-    places = {key: place for place, key in enumerate(whole_plan(sop))}
-    return sorted(records, key=lambda one: places.get(one.key, len(places)))
 
 
 def expected_runs(sop: SopSession) -> Iterator[RunKey]:
@@ -589,15 +568,6 @@ def is_narrowed(config: pytest.Config) -> bool:
     """Tell whether options of pytest, or ids, may take items away."""
     given = any(_option(config, name) for name in _SELECTORS.values())
     return given or any("::" in argument for argument in config.args)
-
-
-def is_due(sop: SopSession) -> bool:
-    """Tell whether a run is surely made, before anything is collected.
-
-    That is so if no test but the built-in one is asked for, and nothing takes tests away.
-    """
-    paths = sop.config.args_source is pytest.Config.ArgsSource.ARGS
-    return sop.makes_runs and not paths and not is_narrowed(sop.config)
 
 
 def named_tasks(sop: SopSession) -> Sequence[str]:

@@ -128,16 +128,12 @@ def read_asked_domains(config: pytest.Config) -> AskedDomains:
     """Read what is asked for; whether there are such domains is not looked at."""
     given: list[str] | None = config.getoption("sop_domain")
     values = ini_values(config, "sop_domain") if given is None else tuple(given)
-    typed, named = _is_typed(config, "--sop-domain"), _named(config)
+    words = map(str, config.invocation_params.args)
+    typed, named = any(word.partition("=")[0] == "--sop-domain" for word in words), _named(config)
     if not typed:
         folders = (str(folder) for folder in typed_domain_folders(config))
         named = tuple(dict.fromkeys((*named, *folders)))
     return AskedDomains(values=values, typed=typed, named=named)
-
-
-def _is_typed(config: pytest.Config, option: str) -> bool:
-    words = map(str, config.invocation_params.args)
-    return any(word == option or word.startswith(f"{option}=") for word in words)
 
 
 def _named(config: pytest.Config) -> tuple[str, ...]:
@@ -181,7 +177,11 @@ def check_rootdir(config: pytest.Config) -> None:
     if hasattr(config, "workerinput") or (named and _absolute(here, named) == config.inipath):
         return
     words = [*_expanded(here, typed_words(config, os.environ))]
-    taken = [*_values_taken_for_paths(here, words)]
+    taken = [
+        (option, value)
+        for option, value in pairwise(words)
+        if option in VALUE_OPTIONS and _existing(here, value)
+    ]
     if not taken:
         return
     # Paths in `addopts` of the file are no part of it, since pytest finds the file first.
@@ -216,7 +216,8 @@ def _set_up(config: pytest.Config, paths: Sequence[str]) -> _SetUp:
     `--rootdir` names the root alone, and the file is searched all the same.
     """
     here = config.invocation_params.dir
-    folders = [_folder(path) for one in paths if (path := _existing(here, one))]
+    named_paths = [path for one in paths if (path := _existing(here, one))]
+    folders = [path if path.is_dir() else path.parent for path in named_paths]
     ancestor = _shared(folders) if folders else here
     found = _configured(ancestor)
     named: str | None = config.getoption("rootdir", None)
@@ -258,16 +259,6 @@ def _shared(folders: Sequence[Path]) -> Path:
     except ValueError:
         # On different drives of Windows pytest stays with the first.
         return folders[0]
-
-
-def _folder(path: Path) -> Path:
-    return path if path.is_dir() else path.parent
-
-
-def _values_taken_for_paths(here: Path, words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for option, value in pairwise(words):
-        if option in VALUE_OPTIONS and _existing(here, value):
-            yield option, value
 
 
 def _expanded(here: Path, words: Iterable[str]) -> Iterator[str]:

@@ -42,16 +42,6 @@ def ini_values(config: pytest.Config, name: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def ini_value(config: pytest.Config, name: str) -> str | None:
-    """Return the one word of an ini value, or `None` if it is not set.
-
-    Raises:
-        pytest.UsageError: it has more than one word.
-    """
-    words = ini_values(config, name)
-    return one_word(config, name, words) if words else None
-
-
 def one_word(config: pytest.Config, name: str, words: Sequence[str]) -> str:
     """Return the only one of some words.
 
@@ -117,7 +107,8 @@ def types_gate(config: pytest.Config, environment: Mapping[str, str] = os.enviro
     given = {FAIL_UNDER: [fail_under] if fail_under else [], GATE: gates or []}
     typed = [*typed_words(config, environment)]
     configured = [*ini_values(config, "addopts")]
-    overridden = [*_overridden(config)]
+    replaced: Sequence[str] = config.getoption("override_ini", None) or ()
+    overridden = [one.partition("=")[0].strip() for one in replaced]
     for name, values in given.items():
         option = f"--{name.replace('_', '-')}"
         # What stands in no `addopts` of a file came with this session: by a file `@args`, say.
@@ -141,13 +132,6 @@ def typed_words(config: pytest.Config, environment: Mapping[str, str]) -> Iterat
     """Yield the words of the command line, and those of the environment before them."""
     yield from shlex.split(environment.get("PYTEST_ADDOPTS", ""))
     yield from map(str, config.invocation_params.args)
-
-
-def _overridden(config: pytest.Config) -> Iterator[str]:
-    """Yield the ini values that `-o` replaces."""
-    overrides: Sequence[str] | None = config.getoption("override_ini", None)
-    for one in overrides or ():
-        yield one.partition("=")[0].strip()
 
 
 def _has(words: Sequence[str], option: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
@@ -44,33 +43,28 @@ def check_mark(mark: pytest.Mark, where: str) -> None:
         raise pytest.UsageError(msg)
 
 
-def marked(marks: Iterable[pytest.Mark], keyword: str) -> Any:
-    """Return what the closest mark that has the keyword says, or `None`."""
-    for mark in marks:
+def marked(item: pytest.Item, keyword: str) -> Any:
+    """Return what the closest mark of a test that has the keyword says, or `None`."""
+    for mark in item.iter_markers("sop"):
         if keyword in mark.kwargs:
             return mark.kwargs[keyword]
     return None
 
 
 def marked_domains(definition: pytest.Item) -> tuple[str, ...]:
-    value = marked(definition.iter_markers("sop"), "domain")
+    value = marked(definition, "domain")
     if value is None:
         return ()
     return (value,) if isinstance(value, str) else tuple(value)
 
 
 def marked_agent(item: pytest.Item) -> str | None:
-    spec: str | None = marked(item.iter_markers("sop"), "agent")
+    spec: str | None = marked(item, "agent")
     return spec
 
 
-def marked_trials(definition: pytest.Item) -> int | None:
-    trials: int | None = marked(definition.iter_markers("sop"), "trials")
-    return trials
-
-
 def answer_ignored(item: pytest.Item) -> bool:
-    answer: str | None = marked(item.iter_markers("sop"), "answer")
+    answer: str | None = marked(item, "answer")
     return answer == "ignored"
 
 

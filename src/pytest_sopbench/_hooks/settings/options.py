@@ -9,11 +9,11 @@ from typing import Final, Literal, TypeVar, cast
 
 import pytest
 
-from pytest_sopbench._core.gates.budget import Budget
-from pytest_sopbench._core.gates.conditions import GateSpec
+from pytest_sopbench._core.gates.budget import Budget, read_budget
+from pytest_sopbench._core.gates.conditions import GateSpec, read_gate
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.records.redaction import Redaction
-from pytest_sopbench._core.trajectory.snapshot import SnapshotRules
+from pytest_sopbench._core.trajectory.snapshot import SnapshotRules, read_rules
 from pytest_sopbench._core.values.patterns import Pattern
 from pytest_sopbench._hooks.settings.asked import (
     domain_paths,
@@ -143,14 +143,14 @@ def read_options(config: pytest.Config) -> Options:
     with refusing("--sop-agent-arg"):
         agent_args = readers.read_agent_args(_words(config, "sop_agent_arg"))
     with refusing("--sop-budget"):
-        budget = readers.read_budget(_words(config, "sop_budget"))
+        budget = read_budget(_words(config, "sop_budget"))
     with refusing("--sop-report"):
         asked_reports = _words(config, "sop_report")
         reports = readers.read_reports(asked_reports, format_names() if asked_reports else ())
     with refusing("sop_tool_address", ": "):
         tool_address = readers.read_tool_address(_words(config, "sop_tool_address"))
     with refusing("sop_snapshot_rules", ": "):
-        snapshot_rules = readers.read_snapshot_rules(_words(config, "sop_snapshot_rules"))
+        snapshot_rules = read_rules(_words(config, "sop_snapshot_rules"))
     ignored, committed = _folder(config, "sop_dir"), _folder(config, "sop_committed_dir")
     if not committed.is_dir():
         # What a slip in the name would lose are tasks that must pass.
@@ -179,7 +179,7 @@ def read_options(config: pytest.Config) -> Options:
         reports=reports,
         tasks_file=committed / TASKS_FILE,
         paths=domain_paths(config),
-        trusted=_folders(config, "sop_trust"),
+        trusted=tuple(config.rootpath / from_home(one) for one in _words(config, "sop_trust")),
         sessions_dir=ignored / SESSIONS,
         keep_sessions=_required(config, "sop_keep_sessions", readers.read_keep),
         max_calls=_required(config, "sop_max_calls", readers.read_count),
@@ -187,7 +187,7 @@ def read_options(config: pytest.Config) -> Options:
         concurrency=_read(config, "sop_concurrency", readers.read_concurrency),
         timeout=_required(config, "sop_timeout", readers.read_seconds),
         retries=_required(config, "sop_retries", readers.read_natural),
-        scoring=_required(config, "sop_scoring", readers.read_scoring),
+        scoring=Scoring(_choice(config, "sop_scoring", *(one.value for one in Scoring))),
         unavailable=frozenset(ini_values(config, "sop_unavailable_exceptions")),
         comparer_timeout=_required(config, "sop_comparer_timeout", readers.read_seconds),
         judge=ini_values(config, "sop_judge"),
@@ -246,21 +246,12 @@ def _choice(config: pytest.Config, name: str, *words: str) -> str:
     return _required(config, name, readers.read_choice(*words))
 
 
-def _replay(config: pytest.Config, folder: Path) -> Replay:
-    return replay_of(
-        _choice(config, "sop_replay", "off", "record", "only", "auto"),
-        folder,
-        _words(config, "sop_replay_ignore"),
-        _read(config, "sop_replay_max_age", readers.read_days),
-    )
-
-
 def _gates(config: pytest.Config) -> tuple[GateSpec, ...]:
     """Return the gates of the command line, and those of the configuration that it leaves."""
     bound = _read(config, "sop_fail_under", readers.read_fail_under) or ()
     source, texts = _set_by(config, "sop_gate")
     with refusing(source):
-        return (*bound, *map(readers.read_gate, texts))
+        return (*bound, *map(read_gate, texts))
 
 
 def replaced_gates(config: pytest.Config) -> Iterator[str]:
@@ -282,11 +273,6 @@ def _prices(config: pytest.Config) -> Path | str:
 
 def _folder(config: pytest.Config, name: str) -> Path:
     return config.rootpath / from_home(one_word(config, *_set_by(config, name)))
-
-
-def _folders(config: pytest.Config, name: str) -> tuple[Path, ...]:
-    words = _words(config, name)
-    return tuple(config.rootpath / from_home(word) for word in words)
 
 
 # What the options say of recorded model traffic.
@@ -322,31 +308,21 @@ class Replay:
         return self.mode in {"only", "auto"}
 
 
-def replay_of(
-    mode: str,
-    folder: Path,
-    ignored: tuple[str, ...],
-    max_age: int | None,
-) -> Replay:
-    """Check what was set.
+def _replay(config: pytest.Config, folder: Path) -> Replay:
+    """Read what was set.
 
     Raises:
         pytest.UsageError: a path of JSON, a host or a pattern means nothing.
     """
+    mode = _choice(config, "sop_replay", "off", "record", "only", "auto")
     with refusing("sop_replay_ignore", ": "):
-        read = readers.read_ignored(ignored)
-        paths = _read_paths(read.paths)
+        ignored = readers.read_ignored(_words(config, "sop_replay_ignore"))
+        paths = tuple(map(read_path, ignored.paths))
     return Replay(
         mode=cast("Literal['off', 'record', 'only', 'auto']", mode),
         folder=folder,
         ignored=paths,
-        hosts=read.hosts,
-        changing=tuple(compiled("sop_replay_ignore", one) for one in read.patterns),
-        max_age=max_age,
+        hosts=ignored.hosts,
+        changing=tuple(compiled("sop_replay_ignore", one) for one in ignored.patterns),
+        max_age=_read(config, "sop_replay_max_age", readers.read_days),
     )
-
-
-def _read_paths(texts: Sequence[str]) -> tuple[JsonPath, ...]:
-    if not texts:
-        return ()
-    return tuple(map(read_path, texts))

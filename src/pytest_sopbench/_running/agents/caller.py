@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
@@ -234,7 +234,7 @@ _MADE: Final[Mapping[str, Callable[[Domain], object]]] = {
 def _target(agent: Any, names: tuple[str, ...]) -> _Target:
     if inspect.isclass(agent):
         return _class_target(agent, names)
-    if _is_function(agent):
+    if inspect.isroutine(agent) or isinstance(cast("object", agent), functools.partial):
         return _Target(agent, "", None, _filling(agent, names, _named(agent)))
     for method in METHODS:
         found = getattr(agent, method, None)
@@ -283,10 +283,6 @@ def _filling(
         fills = ", ".join(required) or "none of its own accord"
         hint = f"a run fills {fills}; give it with --sop-agent-arg {fault.parameter}=VALUE"
         raise AgentSpecError(msg, hint=f"{hint}, or give it a default") from None
-
-
-def _is_function(agent: object) -> bool:
-    return inspect.isroutine(agent) or isinstance(agent, functools.partial)
 
 
 def _named(agent: Any, method: str = "") -> str:

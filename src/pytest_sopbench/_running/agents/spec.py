@@ -20,21 +20,18 @@ from typing import Any, Final, NoReturn, cast
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.protocols import (
     AgentContext,
-    AgentOptions,
     AgentSource,
-    Policy,
     ToolCaller,
 )
 from pytest_sopbench._core.values.json import STRICT, JsonValue
 from pytest_sopbench._running.importing import place_of
 from pytest_sopbench._running.observing import message_of, name_of
-from pytest_sopbench._running.tools.domain_code import load_policy
 from pytest_sopbench._running.tools.toolbox import Tools
-from pytest_sopbench._running.wire.child import EXEC, LINES, resolve_exec, resolve_lines
+from pytest_sopbench._running.wire.child import EXEC, LINES, ExecAgent, LinesAgent
 from pytest_sopbench._running.wire.request import FAILURE
 from pytest_sopbench._running.wire.service import HTTP, resolve_service
 from pytest_sopbench._settings.project_file import from_home
-from pytest_sopbench.errors import AgentSpecError, LoadingError
+from pytest_sopbench.errors import AgentSpecError
 
 # The reference policy of a domain, as an agent: what a run that follows the SOP looks like.
 
@@ -415,7 +412,7 @@ def _attribute(spec: str, module: ModuleType, attribute: str, forms: str) -> obj
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class SpecKind:
     """One kind of agent spec, as `AgentSource` has it; a kind without a form is not told of."""
 
     form: str
@@ -424,14 +421,14 @@ class _Source:
 
 
 SOURCES: Final[tuple[AgentSource, ...]] = (
-    _Source(REFERENCE_POLICY, lambda spec: spec == REFERENCE_POLICY, _reference_policy),
-    _Source(f"{SCRIPTED}FILE", lambda spec: spec.startswith(SCRIPTED), _scripted),
-    _Source(f"{REPLAYED}FILE", lambda spec: spec.startswith(REPLAYED), _replayed),
-    _Source("http://HOST/PATH", lambda spec: spec.startswith(HTTP), resolve_service),
-    _Source(f"{EXEC}COMMAND", lambda spec: spec.startswith(EXEC), resolve_exec),
-    _Source(f"{LINES}COMMAND", lambda spec: spec.startswith(LINES), resolve_lines),
-    _Source("a registered name", lambda spec: ":" not in spec, _registered),
-    _Source("package.module:attribute", lambda _: True, _imported),
+    SpecKind(REFERENCE_POLICY, lambda spec: spec == REFERENCE_POLICY, _reference_policy),
+    SpecKind(f"{SCRIPTED}FILE", lambda spec: spec.startswith(SCRIPTED), _scripted),
+    SpecKind(f"{REPLAYED}FILE", lambda spec: spec.startswith(REPLAYED), _replayed),
+    SpecKind("http://HOST/PATH", lambda spec: spec.startswith(HTTP), resolve_service),
+    SpecKind(f"{EXEC}COMMAND", lambda spec: spec.startswith(EXEC), ExecAgent),
+    SpecKind(f"{LINES}COMMAND", lambda spec: spec.startswith(LINES), LinesAgent),
+    SpecKind("a registered name", lambda spec: ":" not in spec, _registered),
+    SpecKind("package.module:attribute", lambda _: True, _imported),
 )
 """The kinds of agent spec that this room knows; the first that claims a spec resolves it."""
 
@@ -440,47 +437,3 @@ def forms_of(sources: Sequence[AgentSource]) -> str:
     """Say how an agent may be named."""
     forms = [source.form for source in reversed(sources) if source.form]
     return f"an agent is {', '.join(forms[:-1])}, or {forms[-1]}"
-
-
-def resolve_agent(
-    spec: str,
-    *,
-    path: Path,
-    domains: Mapping[str, Domain] | Sequence[Domain] = (),
-    policies: Callable[[str], Policy] | None = None,
-    options: AgentOptions | None = None,
-    sources: Sequence[AgentSource] = SOURCES,
-) -> object:
-    """Return the object that an agent spec names; no run is made.
-
-    Args:
-        spec: `package.module:attribute`, a registered name, `reference-policy`, or what another
-            of the `sources` claims.
-        path: the folder that is made importable: the current directory.
-        domains: those selected; `reference-policy` needs a policy of each of them.
-        policies: returns the policy of a domain by the domain's name; not given, the policies
-            of `domains` are imported, so they must be trusted.
-        options: what the session's options say of its agents.
-        sources: the kinds of spec, in the order in which they are asked.
-
-    Raises:
-        AgentSpecError: there is no such agent, or importing it failed.
-        LoadingError: a domain has no reference policy that can be used.
-    """
-    every = domains.values() if isinstance(domains, Mapping) else domains
-    by_name = {domain.name: domain for domain in every}
-
-    def load(name: str) -> Policy:
-        if name not in by_name:
-            raise LoadingError(name, "the reference policy was not asked for this domain")
-        return load_policy(by_name[name])
-
-    context = AgentContext(
-        path=path,
-        domains=by_name,
-        policy=policies or load,
-        options=options or AgentOptions(),
-        forms=forms_of(sources),
-    )
-    source = next(source for source in sources if source.claims(spec))
-    return source.resolve(spec, context)

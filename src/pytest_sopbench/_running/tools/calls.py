@@ -321,7 +321,10 @@ def _asked_together(entries: Sequence[OpenCall]) -> Iterator[list[OpenCall]]:
             continue
         reply = made[0].reply
         together = [] if reply is None else _in_order_of(reply.asked, made)
-        if any(not later.follows(one) for one, later in pairwise(sorted(together, key=_number))):
+        if any(
+            not later.follows(one)
+            for one, later in pairwise(sorted(together, key=lambda one: one.number))
+        ):
             yield together
 
 
@@ -335,10 +338,6 @@ def _in_order_of(asked: Sequence[str], made: Sequence[OpenCall]) -> list[OpenCal
     for calls in waiting.values():
         calls.sort(key=lambda one: json.dumps(one.arguments, sort_keys=True))
     return [waiting[name].pop(0) for name in asked if waiting.get(name)]
-
-
-def _number(one: OpenCall) -> int:
-    return one.number
 
 
 # What an agent tells of its run by itself: usage, messages and approvals.

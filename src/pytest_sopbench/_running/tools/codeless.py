@@ -50,12 +50,12 @@ def look_up(
         ToolError: all that the tool serves is empty, and it says that this is an error.
     """
     for name in tool.key:
-        if not equals_cell(_given(tool, arguments, name), row.get(tool.columns.get(name, name))):
+        if not equals_cell(_argument(tool, name, arguments), row.get(tool.columns.get(name, name))):
             msg = f"no record with {name} = {shown(arguments[name])}"
             raise ToolArgumentError(msg)
     for name in tool.check:
         cell = _collapsed(row.get(tool.column_of(name)))
-        if not equals_cell(_collapsed(_given(tool, arguments, name)), cell):
+        if not equals_cell(_collapsed(_argument(tool, name, arguments)), cell):
             msg = f"{name} does not match the record: {shown(arguments[name])}"
             raise ToolArgumentError(msg)
     if not tool.returns:
@@ -106,7 +106,7 @@ def _records(
     tool: LookupTool, row: Mapping[str, JsonValue], arguments: Mapping[str, JsonValue]
 ) -> list[Mapping[str, JsonValue]]:
     """The task's records that fit the arguments; at least one, but for an empty list of many."""
-    wanted = {name: _given(tool, arguments, name) for name in tool.record_key}
+    wanted = {name: _argument(tool, name, arguments) for name in tool.record_key}
     records = cast("Sequence[Mapping[str, JsonValue]]", row.get(tool.table) or ())
     found = [
         record
@@ -129,7 +129,9 @@ def _served(tool: LookupTool, record: Mapping[str, JsonValue]) -> JsonValue:
     return served[tool.returns[0]] if tool.bare else served
 
 
-def _given(tool: LookupTool, arguments: Mapping[str, JsonValue], name: str) -> JsonValue:
+def _argument(
+    tool: LookupTool | WorldTool, name: str, arguments: Mapping[str, JsonValue]
+) -> JsonValue:
     if name not in arguments:
         msg = f"{tool.name}: parameter {name!r} is missing"
         raise ToolArgumentError(msg)
@@ -391,29 +393,22 @@ _DIGITS: Final = 19
 
 def _fits(tool: WorldTool, where: Sequence[Where], row: Row, arguments: Arguments) -> bool:
     return all(
-        bound_holds(Operator(one.operator), row.get(one.column), _bound(tool, one, arguments))
+        bound_holds(
+            Operator(one.operator),
+            row.get(one.column),
+            _argument(tool, one.value.name, arguments)
+            if isinstance(one.value, Argument)
+            else one.value,
+        )
         for one in where
         if not _left_out(tool, one.value, arguments)
     )
-
-
-def _bound(tool: WorldTool, one: Where, arguments: Arguments) -> JsonValue:
-    if isinstance(one.value, Argument):
-        return _argument(tool, one.value.name, arguments)
-    return one.value
 
 
 def _left_out(tool: WorldTool, value: object, arguments: Arguments) -> bool:
     return (
         isinstance(value, Argument) and value.name not in arguments and value.name in tool.optional
     )
-
-
-def _argument(tool: WorldTool, name: str, arguments: Arguments) -> JsonValue:
-    if name not in arguments:
-        msg = f"{tool.name}: parameter {name!r} is missing"
-        raise ToolArgumentError(msg)
-    return arguments[name]
 
 
 def _row_served(columns: Sequence[str], row: Row) -> JsonValue:

@@ -6,7 +6,7 @@ import inspect
 import keyword
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -489,34 +489,3 @@ def _dressed(function: F, spec: ToolSpec, shape: _Shape) -> F:
         "return": Any,
     }
     return function
-
-
-# Tool specs in the shapes that model providers take; every call makes copies.
-
-
-def plain_specs(specs: Iterable[ToolSpec]) -> list[dict[str, JsonValue]]:
-    return [
-        {
-            "name": spec.name,
-            "description": spec.description,
-            "parameters": to_json_value(spec.parameters),
-        }
-        for spec in specs
-    ]
-
-
-def openai_specs(specs: Iterable[ToolSpec]) -> list[dict[str, JsonValue]]:
-    return [{"type": "function", "function": one} for one in plain_specs(specs)]
-
-
-def bedrock_specs(specs: Iterable[ToolSpec]) -> list[dict[str, JsonValue]]:
-    return [
-        {
-            "toolSpec": {
-                "name": spec.name,
-                "description": spec.description,
-                "inputSchema": {"json": to_json_value(spec.parameters)},
-            }
-        }
-        for spec in specs
-    ]

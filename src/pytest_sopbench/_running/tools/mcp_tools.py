@@ -34,7 +34,6 @@ from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.values.json import JsonValue, same_json, short_repr, to_json_value
 from pytest_sopbench._core.values.text import as_seconds
 from pytest_sopbench._running.descendants import Reaper
-from pytest_sopbench._running.threads import start
 from pytest_sopbench._settings.readers import ENV
 from pytest_sopbench.errors import ToolError, ToolSpecError, Unavailable
 
@@ -122,7 +121,7 @@ class McpTools:
         if find_spec("mcp") is None:
             self._refuse("the package 'mcp' is not installed", "install the extra wire")
         self._context = copy_context()
-        start(self._thread)
+        self._thread.start()
         try:
             self._ready.result(seconds)
         except TimeoutError:
@@ -168,7 +167,12 @@ class McpTools:
             call.close()
             self._wait()
             raise McpServerGoneError(self._gone) from None
-        self._expect(asked)
+        with self._lock:
+            self._waiting.add(asked)
+            is_gone = bool(self._gone)
+        if is_gone:
+            # It went meanwhile, and a loop that has ended answers nobody.
+            asked.cancel()
         return asked
 
     def answer(self, asked: Future[CallToolResult]) -> object:
@@ -197,14 +201,6 @@ class McpTools:
         if result.is_error:
             raise ToolError(value if isinstance(value, str) else json.dumps(value))
         return value
-
-    def _expect(self, asked: Future[Any]) -> None:
-        with self._lock:
-            self._waiting.add(asked)
-            is_gone = bool(self._gone)
-        if is_gone:
-            # It went meanwhile, and a loop that has ended answers nobody.
-            asked.cancel()
 
     def _wait(self) -> None:
         if self._thread.ident is not None:

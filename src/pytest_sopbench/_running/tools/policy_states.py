@@ -15,7 +15,6 @@ from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.protocols import Policy
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._running.observing import Output, captured, message_of, name_of
-from pytest_sopbench._running.threads import start
 from pytest_sopbench.errors import SopbenchError
 
 from .domain_code import load_manager_factory, load_policy
@@ -75,7 +74,7 @@ class PolicyStates(Mapping[str, PolicyState]):
         # Whoever stops the session interrupts the wait, and no daemon holds the process back.
         thread = Thread(target=lambda: found.append(run(task)), name="sop-policy", daemon=True)
         try:
-            start(thread)
+            thread.start()
         except (RuntimeError, MemoryError):
             return "the system gives no thread for the reference policy"
         thread.join(_SECONDS)

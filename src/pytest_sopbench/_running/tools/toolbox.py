@@ -55,9 +55,6 @@ from pytest_sopbench._running.tools.domain_code import (
     Arguments,
     Manager,
     ManagerFactory,
-    bedrock_specs,
-    openai_specs,
-    plain_specs,
     process,
     typed_afunction,
     typed_function,
@@ -160,15 +157,32 @@ class Tools:
 
     def openai(self) -> list[dict[str, JsonValue]]:
         """The tool specs in the shape of OpenAI's `tools` parameter."""
-        return openai_specs(_behind(self).specs)
+        return [{"type": "function", "function": one} for one in self.json_schema()]
 
     def bedrock(self) -> list[dict[str, JsonValue]]:
         """The tool specs in the shape of Bedrock's `toolConfig["tools"]`."""
-        return bedrock_specs(_behind(self).specs)
+        return [
+            {
+                "toolSpec": {
+                    "name": one["name"],
+                    "description": one["description"],
+                    "inputSchema": {"json": one["parameters"]},
+                }
+            }
+            for one in self.json_schema()
+        ]
 
     def json_schema(self) -> list[dict[str, JsonValue]]:
         """The tool specs as `name`, `description` and `parameters`, a JSON schema."""
-        return plain_specs(_behind(self).specs)
+        # Each asking makes copies.
+        return [
+            {
+                "name": spec.name,
+                "description": spec.description,
+                "parameters": to_json_value(spec.parameters),
+            }
+            for spec in _behind(self).specs
+        ]
 
     def output_schema(self) -> JsonValue:
         """The JSON schema of the answer, if it is a document; else `None`."""

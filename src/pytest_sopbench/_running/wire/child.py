@@ -19,7 +19,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, InvalidStateError, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import Any, Final
+from typing import IO, Any, Final, cast
 
 from pytest_sopbench._core.protocols import AgentContext
 from pytest_sopbench._core.values.json import JsonValue
@@ -47,14 +47,14 @@ from .request import (
     REPORTED,
     AgentAwayError,
     AgentDiedError,
+    AgentElsewhere,
     Asked,
     ServiceError,
-    asked,
     json_in,
     output_of,
     read_answer,
 )
-from .server import OVER, Address, Door, ToolServer, as_body, unless_over
+from .server import OVER, Address, Door, as_body
 from .service import shared_server
 
 EXEC: Final = "exec:"
@@ -73,16 +73,6 @@ _SHOWN: Final = 300
 _LOGS: Final = "\nlogs belong on its standard error; exec: is for a child that only answers"
 _UNREADY: Final = "\nlines: is for a child that writes ready first; exec: is for one run a child"
 _READY_WITHIN: Final = 60.0
-
-
-def resolve_exec(spec: str, context: AgentContext) -> ExecAgent:
-    """Return the agent of `exec:COMMAND`."""
-    return ExecAgent(_command(spec, EXEC, context.path), context)
-
-
-def resolve_lines(spec: str, context: AgentContext) -> LinesAgent:
-    """Return the agent of `lines:COMMAND`."""
-    return LinesAgent(_command(spec, LINES, context.path), context)
 
 
 def _command(spec: str, prefix: str, folder: Path) -> list[str]:
@@ -106,43 +96,17 @@ def _command(spec: str, prefix: str, folder: Path) -> list[str]:
 # A child for each run.
 
 
-class ExecAgent:
-    """Starts a child for each run; an async agent, so that it ends with its run."""
+class ExecAgent(AgentElsewhere):
+    """Starts a child for each run."""
 
-    def __init__(self, command: list[str], context: AgentContext) -> None:
-        self._command = command
+    def __init__(self, spec: str, context: AgentContext) -> None:
+        self._command = _command(spec, EXEC, context.path)
         self._folder = context.path
-        self._timeout = context.options.timeout
-        self._server: ToolServer = shared_server(Address(*context.options.tool_address))
+        super().__init__(context, shared_server(Address(*context.options.tool_address)))
 
-    async def __call__(  # noqa: PLR0913, PLR0917 - what a run fills
-        self,
-        sop: str,
-        inputs: JsonValue,
-        tools: Tools,
-        task_id: str,
-        domain: str,
-        output_fields: JsonValue,
-        output_schema: JsonValue,
-    ) -> object:
-        door = self._server.open(tools)
-        try:
-            asking = asked(
-                sop=sop,
-                inputs=inputs,
-                tools=tools,
-                task_id=task_id,
-                domain=domain,
-                output_fields=output_fields,
-                output_schema=output_schema,
-                door=door,
-                deadline=self._timeout,
-            )
-            return read_answer(await unless_over(door, self._answer(asking, door)), tools)
-        finally:
-            self._server.close(door)
-
-    async def _answer(self, asking: Asked, door: Door) -> str:
+    async def _answer(self, asking: Asked, tools: Tools, approver: Callable[..., Any]) -> object:
+        del approver
+        door = cast("Door", asking.door)
         told = {"SOPBENCH_TOOLS": door.call, "SOPBENCH_MCP": door.mcp}
         environment = marked({**os.environ, **told, "TRACEPARENT": asking.traceparent})
         child = OneRun(self._command, self._folder, environment)
@@ -164,10 +128,11 @@ class ExecAgent:
         if status:
             _complain(status, log)
         try:
-            return b"".join(child.output).decode("utf-8").strip()
+            text = b"".join(child.output).decode("utf-8").strip()
         except UnicodeDecodeError as fault:
             msg = f"the child's output is not UTF-8 at byte {fault.start + 1:,}: {fault.reason}"
             raise ServiceError(msg) from None
+        return read_answer(text, tools)
 
 
 class OneRun:
@@ -209,22 +174,16 @@ class OneRun:
                 end_with_descendants(self.process, self._environment)
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
-        stream = process.stdout
-        while stream is not None and (chunk := os.read(stream.fileno(), 64 * 1024)):
+        for chunk in _chunks(process.stdout):
             self.size += len(chunk)
             if self.size > LARGEST_OUTPUT:
                 self.end()
-                break
+                return
             self.output.append(chunk)
-        if stream is not None:
-            stream.close()
 
     def _keep(self, process: subprocess.Popen[bytes]) -> None:
-        stream = process.stderr
-        while stream is not None and (chunk := os.read(stream.fileno(), 64 * 1024)):
+        for chunk in _chunks(process.stderr):
             self.log = (self.log + chunk)[-_LOG_KEPT:]
-        if stream is not None:
-            stream.close()
 
 
 def _started(
@@ -235,6 +194,14 @@ def _started(
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         cwd=folder, env=environment, start_new_session=True,
     )  # fmt: skip
+
+
+def _chunks(stream: IO[bytes] | None) -> Iterator[bytes]:
+    """Yield what comes out of a pipe to its end, and close it."""
+    if stream is not None:
+        with stream:
+            while chunk := os.read(stream.fileno(), 64 * 1024):
+                yield chunk
 
 
 def _write(process: subprocess.Popen[bytes], request: bytes) -> None:
@@ -265,39 +232,18 @@ def _complain(status: int, log: str) -> None:
 # A child that makes many runs, and speaks JSON lines.
 
 
-class LinesAgent:
+class LinesAgent(AgentElsewhere):
     """Keeps children that make runs; starts another one if all have as many as they want."""
 
-    def __init__(self, command: list[str], context: AgentContext) -> None:
-        self._command = command
+    def __init__(self, spec: str, context: AgentContext) -> None:
+        super().__init__(context, None)
+        self._command = _command(spec, LINES, context.path)
         self._folder = context.path
-        self._timeout = context.options.timeout
         self._lock = Lock()
         self._children: list[LinesChild] = []
         self._fault: Exception | None = None
 
-    async def __call__(  # noqa: PLR0913, PLR0917 - what a run fills
-        self,
-        sop: str,
-        inputs: JsonValue,
-        tools: Tools,
-        task_id: str,
-        domain: str,
-        output_fields: JsonValue,
-        output_schema: JsonValue,
-        approver: Callable[..., Any],
-    ) -> object:
-        asking = asked(
-            sop=sop,
-            inputs=inputs,
-            tools=tools,
-            task_id=task_id,
-            domain=domain,
-            output_fields=output_fields,
-            output_schema=output_schema,
-            door=None,
-            deadline=self._timeout,
-        )
+    async def _answer(self, asking: Asked, tools: Tools, approver: Callable[..., Any]) -> object:
         run = LinesRun(asking.run, tools, approver)
         taking = in_thread(lambda: self._child_for(run))
         try:
@@ -464,11 +410,8 @@ class LinesChild:
                 stream.close()
 
     def _keep_log(self) -> None:
-        stream = self._process.stderr
-        while stream is not None and (chunk := os.read(stream.fileno(), 64 * 1024)):
+        for chunk in _chunks(self._process.stderr):
             self._log = (self._log + chunk)[-_LOG_KEPT:]
-        if stream is not None:
-            stream.close()
 
     def _read(self) -> None:
         error: Exception | None = None

@@ -9,17 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Any, Final, cast
 
+from pytest_sopbench._core.protocols import AgentContext
 from pytest_sopbench._core.values.json import STRICT, JsonValue
 from pytest_sopbench._running.tools.toolbox import Tools, trial_of
 from pytest_sopbench.errors import Unavailable
 
-from .server import Door
+from .server import Door, ToolServer, unless_over
 
 PROTOCOL: Final = 1
 REPORTED: Final = ("usage", "model", "notes")
@@ -60,11 +62,12 @@ class AgentDiedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One run as an agent elsewhere is asked for it."""
+    """One attempt at a run as an agent elsewhere is asked for it; `door` leads to its tools."""
 
     run: str
     idempotency_key: str
     body: dict[str, JsonValue]
+    door: Door | None
 
     @property
     def text(self) -> str:
@@ -77,38 +80,59 @@ class Asked:
         return f"00-{trace[:32]}-{trace[32:48]}-01"
 
 
-def asked(  # noqa: PLR0913 - the parts of a run that an agent is given
-    *,
-    sop: str,
-    inputs: JsonValue,
-    tools: Tools,
-    task_id: str,
-    domain: str,
-    output_fields: JsonValue,
-    output_schema: JsonValue,
-    door: Door | None,
-    deadline: float | None,
-) -> Asked:
-    """Return the request of one attempt at a run."""
-    run, trial = secrets.token_hex(8), trial_of(tools)
-    name = json.dumps([_PROCESS, domain, task_id, trial])
-    given: dict[str, JsonValue] = {"specs": list[JsonValue](tools.json_schema())}
-    if door is not None:
-        given |= {"mcp": {"url": door.mcp}, "http": {"url": door.call}}
-    urls = _MODEL_URLS.get()
-    body: dict[str, JsonValue] = {
-        "protocol": PROTOCOL,
-        "run": {"id": run, "domain": domain, "task": task_id, "trial": trial},
-        "sop": sop,
-        "inputs": inputs,
-        "output_fields": output_fields,
-        "tools": given,
-        "model_urls": {} if urls is None else dict(urls()),
-        "deadline_s": deadline,
-    }
-    if output_schema is not None:
-        body["output_schema"] = output_schema
-    return Asked(run=run, idempotency_key=hashlib.sha256(name.encode()).hexdigest()[:32], body=body)
+class AgentElsewhere(ABC):
+    """Is asked for each run; an async agent, so that it ends with its run.
+
+    Args:
+        context: of the session.
+        server: where it calls the tools of its run; `None` if it calls them in another way.
+    """
+
+    def __init__(self, context: AgentContext, server: ToolServer | None) -> None:
+        self._timeout = context.options.timeout
+        self._server = server
+
+    async def __call__(  # noqa: PLR0913, PLR0917 - what a run fills
+        self,
+        sop: str,
+        inputs: JsonValue,
+        tools: Tools,
+        task_id: str,
+        domain: str,
+        output_fields: JsonValue,
+        output_schema: JsonValue,
+        approver: Callable[..., Any],
+    ) -> object:
+        run, trial = secrets.token_hex(8), trial_of(tools)
+        name = json.dumps([_PROCESS, domain, task_id, trial])
+        given: dict[str, JsonValue] = {"specs": list[JsonValue](tools.json_schema())}
+        door = None if self._server is None else self._server.open(tools)
+        if door is not None:
+            given |= {"mcp": {"url": door.mcp}, "http": {"url": door.call}}
+        try:
+            urls = _MODEL_URLS.get()
+            body: dict[str, JsonValue] = {
+                "protocol": PROTOCOL,
+                "run": {"id": run, "domain": domain, "task": task_id, "trial": trial},
+                "sop": sop,
+                "inputs": inputs,
+                "output_fields": output_fields,
+                "tools": given,
+                "model_urls": {} if urls is None else dict(urls()),
+                "deadline_s": self._timeout,
+            }
+            if output_schema is not None:
+                body["output_schema"] = output_schema
+            key = hashlib.sha256(name.encode()).hexdigest()[:32]
+            asking = Asked(run=run, idempotency_key=key, body=body, door=door)
+            return await unless_over(door, self._answer(asking, tools, approver))
+        finally:
+            if self._server is not None and door is not None:
+                self._server.close(door)
+
+    @abstractmethod
+    async def _answer(self, asking: Asked, tools: Tools, approver: Callable[..., Any]) -> object:
+        """Return what comes back for one attempt at a run."""
 
 
 def read_answer(text: str, tools: Tools) -> object:

@@ -171,8 +171,13 @@ class ToolServer:
         if scope["type"] != "http":
             return
         status, body = await self._answer(scope, receive, send)
-        if status:
-            await _respond(send, status, body)
+        if not status:
+            return
+        # Text that no encoding takes comes out escaped.
+        text = json.dumps(body).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(text))]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": text})
 
     async def _answer(  # noqa: PLR0911 - a status for each thing that may be asked
         self, scope: Message, receive: Receive, send: Send
@@ -281,17 +286,9 @@ async def _body(receive: Receive) -> bytes | None:
             return b"".join(chunks)
 
 
-async def _respond(send: Send, status: int, body: JsonValue) -> None:
-    # Text that no encoding takes comes out escaped.
-    text = json.dumps(body).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(text))]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": text})
-
-
 async def _started(server: ToolServer) -> Any:
     """Return the MCP application, running until the process ends."""
-    app = mcp_app(server.tools_of, server.serve, OVER)
+    app = mcp_app(server)
     running: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def stay() -> None:
@@ -324,36 +321,23 @@ NAME: Final = "sopbench"
 _PATH: Final = "/runs/{run}/mcp"
 
 
-def mcp_app(
-    tools_of: Callable[[str], Tools | None],
-    serve: Callable[[str, str, object], Awaitable[Served | None]],
-    over: str,
-) -> Any:
-    """Return the Starlette application that serves `/runs/ID/mcp`.
-
-    Args:
-        tools_of: the tools of a run that is open.
-        serve: makes a call for a run, by the name of its tool; `None` if the run is over.
-        over: what is said then.
-    """
+def mcp_app(tool_server: ToolServer) -> Any:
+    """Return the Starlette application that serves `/runs/ID/mcp`."""
     import mcp_types as types  # noqa: PLC0415 - optional, and takes a second
     from mcp.server.lowlevel import Server  # noqa: PLC0415
     from mcp.server.transport_security import TransportSecuritySettings  # noqa: PLC0415
 
-    def tools_in(context: Any) -> Tools | None:
-        return tools_of(context.request.path_params["run"])
-
     async def list_tools(context: Any, _: object) -> Any:
-        tools = tools_in(context)
+        tools = tool_server.tools_of(context.request.path_params["run"])
         specs = [] if tools is None else tools.json_schema()
         return types.ListToolsResult(tools=[types.Tool(**_as_tool(one)) for one in specs])
 
     async def call_tool(context: Any, params: Any) -> Any:
         arguments: object = {} if params.arguments is None else params.arguments
         run: str = context.request.path_params["run"]
-        served = await serve(run, params.name, arguments)
+        served = await tool_server.serve(run, params.name, arguments)
         if served is None:
-            return _result(types, over, is_error=True)
+            return _result(types, OVER, is_error=True)
         value, error = served
         if error is not None:
             return _result(types, str(error), is_error=True)

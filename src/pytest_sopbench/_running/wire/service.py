@@ -13,7 +13,7 @@ import os
 import re
 import ssl
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,8 +28,16 @@ from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import AgentSpecError
 
 from .http_client import Outgoing, RedirectError, Reply, TooLargeError, send
-from .request import AgentAwayError, Asked, ServiceError, asked, at, json_in, read_answer
-from .server import INSTALL, Address, ToolServer, unless_over
+from .request import (
+    AgentAwayError,
+    AgentElsewhere,
+    Asked,
+    ServiceError,
+    at,
+    json_in,
+    read_answer,
+)
+from .server import INSTALL, Address, ToolServer
 
 HTTP: Final = ("http:", "https:")
 KEYS: Final = (
@@ -72,51 +80,22 @@ class Service:
         return self.body is None or "{{ tools" in re.sub(r"\{\{ *", "{{ ", json.dumps(self.body))
 
 
-class ServiceAgent:
-    """Asks a service for each run; an async agent, so that it ends with its run."""
+class ServiceAgent(AgentElsewhere):
+    """Asks a service for each run."""
 
     def __init__(self, service: Service, context: AgentContext) -> None:
         self._service = service
-        self._timeout = context.options.timeout
-        self._address = Address(*context.options.tool_address)
-        self._server: ToolServer | None = None
         self._tls = _tls(service)
+        address = Address(*context.options.tool_address)
         # Imported before runs are in flight, and complained of before the first.
-        if service.tells_tools:
-            self._server = shared_server(self._address)
+        super().__init__(context, shared_server(address) if service.tells_tools else None)
         _need_h11()
 
-    async def __call__(  # noqa: PLR0913, PLR0917 - what a run fills
-        self,
-        sop: str,
-        inputs: JsonValue,
-        tools: Tools,
-        task_id: str,
-        domain: str,
-        output_fields: JsonValue,
-        output_schema: JsonValue,
-    ) -> object:
-        server = self._server
-        door = server.open(tools) if server is not None else None
-        if door is None:
+    async def _answer(self, asking: Asked, tools: Tools, approver: Callable[..., Any]) -> object:
+        del approver
+        if asking.door is None:
             tools.report(notes=UNSEEN)
-        try:
-            asking = asked(
-                sop=sop,
-                inputs=inputs,
-                tools=tools,
-                task_id=task_id,
-                domain=domain,
-                output_fields=output_fields,
-                output_schema=output_schema,
-                door=door,
-                deadline=self._timeout,
-            )
-            reply = await unless_over(door, self._replied(asking))
-        finally:
-            if server is not None and door is not None:
-                server.close(door)
-        return self._output(reply, tools)
+        return self._output(await self._replied(asking), tools)
 
     async def _replied(self, asking: Asked) -> Reply:
         """Ask, and poll until there is an answer; a run that ends takes back what it asked for."""
@@ -340,7 +319,9 @@ def _read(path: Path) -> Service:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
         msg = f"{path}: {fault}"
         raise AgentSpecError(msg, hint=f"write {_EXAMPLE}") from None
-    _known(path, data)
+    for key in data:
+        if key not in KEYS:
+            _refuse(path, key, "unknown key", f"it may be {', '.join(KEYS)}")
     ca_file = _text(path, data, "ca_file", "")
     return Service(
         url=_url(_text(path, data, "url"), f"{path}, url"),
@@ -354,12 +335,6 @@ def _read(path: Path) -> Service:
         redirects=_count(path, data, "redirects"),
         ca_file=path.parent / from_home(ca_file) if ca_file else None,
     )
-
-
-def _known(path: Path, data: Mapping[str, object]) -> None:
-    for key in data:
-        if key not in KEYS:
-            _refuse(path, key, "unknown key", f"it may be {', '.join(KEYS)}")
 
 
 def _refuse(path: Path, key: str, problem: str, hint: str) -> None:
