@@ -154,6 +154,15 @@ def test_a_number_is_masked_where_its_digits_are_a_secret(value: float) -> None:
     assert {"n": [MASK, 8462, True, None]} == redaction.value({"n": [value, 8462, True, None]})
 
 
+def test_a_number_that_differs_is_masked_as_any_other() -> None:
+    redaction = Redaction(patterns=(re.compile("12345|^0$"),))
+    mismatch = Mismatch(field="pin", expected=12345, actual=0, why="number off by 12345")
+
+    masked = redaction.part(mismatch)
+
+    assert Mismatch(field="pin", expected=MASK, actual=MASK, why=f"number off by {MASK}") == masked
+
+
 def test_keys_are_masked_and_stay_as_many() -> None:
     values = {"sk-1": 1, "a": {"sk-2": 2, "sk-3": 3}, "b sk-4": 4}
 

@@ -119,11 +119,14 @@ class Redaction:
             return tuple(map(self._part, cast("tuple[object, ...]", value)))
         if not is_dataclass(value) or isinstance(value, type):
             return value
-        masked = {
-            name: self._field(held, way)
-            for name, way in _ways(type(value))
-            if (held := getattr(value, name)) is not None
-        }
+        masked: dict[str, object] = {}
+        for name, way in _ways(type(value)):
+            held = getattr(value, name)
+            # Numbers and words of ours, and what is empty, hold nothing that must not be seen.
+            is_plain = not held or isinstance(held, float | int | Enum)
+            if held is None or (way is _Way.PART and is_plain):
+                continue
+            masked[name] = self.text(held) if type(held) is str else self._field(held, way)
         return replace(value, **masked) if masked else value
 
     def _field(self, held: Any, way: _Way) -> object:
