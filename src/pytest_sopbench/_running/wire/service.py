@@ -14,9 +14,12 @@ import re
 import ssl
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final, cast
 from urllib.parse import urljoin, urlsplit
 
@@ -124,8 +127,10 @@ class ServiceAgent(AgentElsewhere):
                     return reply
                 pause = min(pause * 2, _POLLS_AT_MOST)
         except asyncio.CancelledError:
-            # The run is over its limit: the service need not go on. Nobody waits for its word.
-            _later(send(replace(poll, method="DELETE")))
+            # The run is over its limit: the service need not go on. Nobody waits for its word, and
+            # the session may be over as well: its loop ends, and Python waits for this thread.
+            taking_back = partial(_take_back, replace(poll, method="DELETE"))
+            Thread(target=taking_back, name="sopbench-take-back").start()
             raise
 
     def _request(self, asking: Asked) -> Outgoing:
@@ -209,20 +214,14 @@ def _start(text: str) -> str:
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
 
 
-_LATER: Final[set[asyncio.Task[Any]]] = set()
+_TAKING_BACK: Final = 2.0
+"""Seconds that a service has to be told that a run is over."""
 
 
-def _later(work: Any) -> None:
-    async def quietly() -> None:
-        try:
-            async with asyncio.timeout(_POLLS_AT_MOST):
-                await work
-        except Exception:  # noqa: BLE001, S110 - the run is over, and this was a courtesy
-            pass
-
-    task = asyncio.get_running_loop().create_task(quietly())
-    _LATER.add(task)
-    task.add_done_callback(_LATER.discard)
+def _take_back(request: Outgoing) -> None:
+    # The run is over, and this is a courtesy.
+    with suppress(Exception):
+        asyncio.run(asyncio.wait_for(send(request), _TAKING_BACK))
 
 
 # One server for all agents of a process that listen at the same place.
