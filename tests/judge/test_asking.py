@@ -141,7 +141,9 @@ def test_one_code_fence_around_it_is_allowed() -> None:
         pytest.param("[true]", "gave no JSON object", id="a-list"),
         pytest.param("true", "gave no JSON object", id="a-bare-word"),
         pytest.param("{" * 100_000, "gave no JSON object", id="bottomless"),
-        pytest.param('{"held": true, "held": false, "reason": "", "quote": "we"}', "", id="twice"),
+        pytest.param(
+            '{"held": true, "held": false, "reason": "we", "quote": "we"}', "", id="twice"
+        ),
         pytest.param('{"reason": "", "quote": "we"}', "neither true nor false", id="no-held"),
         pytest.param(
             '{"held": "true", "reason": "", "quote": "we"}', "neither true", id="held-as-text"

@@ -31,9 +31,9 @@ MUTANTS = (
     ),
     Mutant(
         "runs/tools-stay-open",
-        "run_task",
-        "            duration = clock() - started\n            toolbox.close()\n",
-        "            duration = clock() - started\n",
+        "CallLog.begin",
+        "            if self._closed is not None or self._answered:",
+        "            if False:",
         ("running/test_runner.py", "running/test_cheating.py"),
         "An agent calls tools after its run, and these calls are of no run.",
     ),
