@@ -362,6 +362,9 @@ RIGHT = '{"decision": "refund"}'
         pytest.param(f'data: {{"output": {RIGHT}}}\n\ndata: {{"error": "away"}}', id="events"),
         pytest.param(f'{{"output": {RIGHT}, "error": "away", "usage": {{', id="cut off behind it"),
         pytest.param(f'{{"output": {RIGHT}', id="cut off"),
+        pytest.param(f'{{"output":\n{" " * 200}{RIGHT}', id="cut off, far from its name"),
+        pytest.param('{"decision": "refund", "error": "away", "Error": null}', id="said twice"),
+        pytest.param('{"decision": "refund", "success": false, "Success": true}', id="and denied"),
         pytest.param(f'{{"success": false, "answer": {RIGHT}', id="cut off, failure before it"),
     ],
 )

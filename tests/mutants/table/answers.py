@@ -184,7 +184,7 @@ MUTANTS = (
     Mutant(
         "answers/unsuccessful-is-fine",
         "failure_in",
-        '    return "success is False" if read_boolean(told.get("success")) is False else ""',
+        '    return "success is False" if has_failed else ""',
         '    return ""',
         ("core/test_returned.py",),
         "An agent that returns success=False has succeeded.",

@@ -55,6 +55,9 @@ class Found:
 
 _KEYS: Final = frozenset({*HOLDERS, "outputs", "results", "data"})
 _KEYED: Final = re.compile(r"""([{,]\s*)?["']([^"'\n]{1,60})["']\s*:\s*\[?\s*$""")
+_NEAR: Final = 500
+"""Characters before an object in which its key may stand, with blanks behind it."""
+
 _GOES_ON: Final = re.compile(r"(?:[*`)]|</[^<>\n]{1,80}>)*(?:\n```[ \t]*\n)?[ \t]*([^\W\d_])")
 _BEFORE_MARK: Final = re.compile(r"(?:[\s`*(\[$\\]|<[^<>\n]{1,80}>|```\w{0,12})+$")
 _INSTEAD: Final = re.compile(
@@ -345,7 +348,7 @@ class Reader:
         """Yield what each object says."""
         ends = sorted((one.start, one.inner_end, one) for one in holders if one.closed)
         for dialect, one in self.seen.objects:
-            key = _KEYED.search(self.text[max(one.start - 90, 0) : one.start])
+            key = _KEYED.search(self.text[max(one.start - _NEAR, 0) : one.start].rstrip()[-90:])
             if (key and fold(key[2]) not in _KEYS) or not self._is_mark(one.start, one.end):
                 continue
             said = self._said(one.value, is_bare=dialect is Dialect.LITERAL)
@@ -354,7 +357,7 @@ class Reader:
             values, beside, unread = said
             if key and key[1]:
                 # Its own object is cut off, or cannot be read, and may say more of it.
-                unread = self.text[one.start - len(key[0]) : one.end]
+                unread = f"{key[0]} {self.text[one.start : one.end]}"
             at = bisect_left(ends, (one.start,)) - 1
             around = ends[at][2] if at >= 0 and ends[at][1] >= one.end else None
             form = AnswerForm.JSON if dialect is Dialect.JSON else AnswerForm.PYTHON

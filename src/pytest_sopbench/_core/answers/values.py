@@ -204,11 +204,13 @@ class Candidate:
 
 def failure_in(said: Mapping[str, JsonValue]) -> str:
     """Return what says that a run failed: an `error` that says anything, or `success` as false."""
-    told = {fold(name): value for name, value in said.items()}
-    error = told.get("error")
-    if not _says_nothing(error):
-        return error if isinstance(error, str) else short_repr(error)
-    return "success is False" if read_boolean(told.get("success")) is False else ""
+    # Two spellings of a name are two words on it, and one of them is enough.
+    told = [(fold(name), value) for name, value in said.items()]
+    for name, value in told:
+        if name == "error" and not _says_nothing(value):
+            return value if isinstance(value, str) else short_repr(value)
+    has_failed = any(name == "success" and read_boolean(value) is False for name, value in told)
+    return "success is False" if has_failed else ""
 
 
 def _says_nothing(words: JsonValue) -> bool:
