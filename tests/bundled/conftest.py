@@ -17,6 +17,7 @@ from bundled_domains.worlds import answers_in
 
 import pytest_sopbench
 from pytest_sopbench._audit.policy_source import frozen
+from pytest_sopbench.bundled import _phrases
 
 BUNDLED = Path(pytest_sopbench.__file__).parent / "bundled"
 FOLDERS = sorted(path.parent for path in BUNDLED.glob("*/metadata.json"))
@@ -157,19 +158,28 @@ def read_documents(folder: Path) -> PlainDomain:
     )
 
 
-@pytest.fixture(params=FOLDERS, ids=lambda folder: folder.name)
+# Each domain has all its tests of a file one after the other, so that what is made of it is kept.
+
+
+@pytest.fixture(scope="module", params=FOLDERS, ids=lambda folder: folder.name)
 def every_domain(request: pytest.FixtureRequest) -> PlainDomain:
     return read(request.param)
 
 
-@pytest.fixture(params=WITH_TOOLS, ids=lambda folder: folder.name)
+@pytest.fixture(scope="module", params=WITH_TOOLS, ids=lambda folder: folder.name)
 def domain_with_tools(request: pytest.FixtureRequest) -> PlainDomain:
     return read(request.param)
 
 
-@pytest.fixture(params=OF_DOCUMENTS, ids=lambda folder: folder.name)
+@pytest.fixture(scope="module", params=OF_DOCUMENTS, ids=lambda folder: folder.name)
 def domain_of_documents(request: pytest.FixtureRequest) -> PlainDomain:
     return read(request.param)
+
+
+@pytest.fixture
+def one_phrase_book(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A phrase book is read once for all changes of the policy that reads with it."""
+    monkeypatch.setattr(_phrases, "PhraseBook", cache(_phrases.PhraseBook))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import ast
 import copy
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from bundled_domains.worlds import answers_in
 
 from pytest_sopbench._audit.observing.changes import changes_of
 from pytest_sopbench._audit.observing.suite import EndlessError, decide_of, limited, traced
-from pytest_sopbench.bundled import _phrases
 
 FEWEST = 2
 SECONDS = 5.0
@@ -184,13 +183,7 @@ SAME = {
 }
 
 
-@pytest.fixture(autouse=True)
-def one_phrase_book(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A phrase book is read once for all changes."""
-    books: dict[Any, Any] = {}
-    real = _phrases.PhraseBook
-    monkeypatch.setattr(_phrases, "PhraseBook", lambda path: books.setdefault(path, real(path)))
-
+pytestmark = pytest.mark.usefixtures("one_phrase_book")
 
 KNOWN: dict[tuple[str, int], dict[Any, Any]] = defaultdict(dict)
 """What look-ups have answered about each row: the same whatever policy asks."""
@@ -232,17 +225,28 @@ def outcome(domain: Any, decide: Callable[..., Any], row: Mapping[str, Any]) -> 
         return type(error).__name__
 
 
-def lost_by_change(
-    domain: Any, *, enough: int, kinds: frozenset[str] = frozenset()
-) -> Iterator[tuple[Any, set[int]]]:
-    """Every change of the policy with the rows it loses, of which `enough` are found."""
+def rare(domain: Any) -> int:
+    return int(RARE * len(domain.rows))
+
+
+LOST: dict[Path, Sequence[tuple[Any, set[int]]]] = {}
+"""What the changes of a policy lose, for all tests of its domain."""
+
+
+def lost_by_change(domain: Any) -> Sequence[tuple[Any, set[int]]]:
+    """Every change of the policy with rows that it loses, as many as a test has to know."""
+    if domain.folder not in LOST:
+        LOST[domain.folder] = [*each_with_lost(domain)]
+    return LOST[domain.folder]
+
+
+def each_with_lost(domain: Any) -> Iterator[tuple[Any, set[int]]]:
     path = domain.folder / "policy.py"
     tree = ast.parse(path.read_text(encoding="utf-8"))
     right, reached = right_runs(domain)
     order = list(range(len(right)))
     for change in changes_of(tree):
-        if kinds and change.kind not in kinds:
-            continue
+        enough = rare(domain) + 1 if change.kind == "branch" else FEWEST
         undo = change.apply()
         try:
             decide = decide_of(tree, path)
@@ -283,7 +287,7 @@ def named(change: Any) -> str:
 def test_every_condition_decides_two_tasks(every_domain: Any) -> None:
     weak = {
         (every_domain.folder.name, change.function, named(change))
-        for change, lost in lost_by_change(every_domain, enough=FEWEST)
+        for change, lost in lost_by_change(every_domain)
         if len(lost) < FEWEST
     }
 
@@ -302,16 +306,16 @@ def test_three_rows_of_ten_have_two_irregularities_that_both_matter(every_domain
     if every_domain.folder.name == "dangerous_goods":
         pytest.skip("its scores are one sum, in which no clause stands alone")
     ways: dict[tuple[str, int], list[set[int]]] = defaultdict(list)
-    rare = int(RARE * len(every_domain.rows))
 
-    # A way that loses more rows than that is the usual one, whatever else it loses.
-    for change, lost in lost_by_change(every_domain, enough=rare + 1, kinds=frozenset({"branch"})):
-        ways[change.function, change.line].append(lost)
+    for change, lost in lost_by_change(every_domain):
+        if change.kind == "branch":
+            ways[change.function, change.line].append(lost)
 
     clauses: dict[int, set[str]] = defaultdict(set)
     for (function, _), losses in ways.items():
         fewest = min(losses, key=len)
-        for number in fewest if len(fewest) <= rare else ():
+        # A way that loses more rows than that is the usual one, whatever else it loses.
+        for number in fewest if len(fewest) <= rare(every_domain) else ():
             clauses[number].add(function)
     messy = sum(len(functions) > 1 for functions in clauses.values())
     assert messy >= 0.3 * len(every_domain.rows)
