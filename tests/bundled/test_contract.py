@@ -326,16 +326,6 @@ AGENTS = [
 ]
 
 
-def test_the_reference_policy_holds_the_contract_on_every_task() -> None:
-    verdicts = [verdict_of(task, follow) for task in domain().tasks]
-
-    assert 327 == len(verdicts)
-    assert {RuleState.HELD} == {verdict.contract for verdict in verdicts}
-    assert {""} == {verdict.departure for verdict in verdicts}
-    assert not any(verdict.unneeded for verdict in verdicts)
-    assert all(verdict.correct and verdict.grounded is not False for verdict in verdicts)
-
-
 @pytest.mark.parametrize(("habit", "broken"), AGENTS)
 def test_a_bad_habit_breaks_the_rules_meant_for_it_and_no_others(
     habit: Habit, broken: Callable[[Task], set[str]]
@@ -385,11 +375,3 @@ def test_an_agent_that_does_nothing_holds_the_contract_only_where_no_tool_is_req
     assert {task.id for task in domain().tasks if not passes_intake(task)} <= held
     # Of two dossiers that pass intake, no score can be had, so no tool can be required.
     assert 22 == len(held)
-
-
-def test_every_rule_cites_a_clause_of_the_procedure() -> None:
-    contract = domain().contract
-    sop = (FOLDER / "sop.md").read_text(encoding="utf-8")
-
-    assert contract is not None
-    assert [] == [rule.id for rule in contract.rules if f"\n{rule.clause} " not in sop]
