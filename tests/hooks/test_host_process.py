@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -76,10 +77,9 @@ from held import held
 
 # What pytest and libraries do when they are first used is none of ours.
 pytest.main(["-q", "test_unit.py"])
-words = ["-q", *json.loads(sys.argv[1])]
 states, statuses = [held()], []
-for _ in range(2):
-    statuses.append(int(pytest.main(list(words))))
+for words in json.loads(sys.argv[1]):
+    statuses.append(int(pytest.main(["-q", "--sop-domain=lab", *words])))
     states.append(held())
 with open("told.json", "w") as file:
     json.dump({"states": states, "statuses": statuses}, file)
@@ -120,9 +120,9 @@ def host(pytester: pytest.Pytester, lab: object) -> pytest.Pytester:
     return pytester
 
 
-def told(host: pytest.Pytester, *words: str) -> dict[str, Any]:
-    """Return the states and statuses that the program told, after two sessions with these words."""
-    done = host.run(sys.executable, "host.py", json.dumps(words))
+def told(host: pytest.Pytester, *sessions: Sequence[str]) -> dict[str, Any]:
+    """Return the states and statuses that the program told, before and after these sessions."""
+    done = host.run(sys.executable, "host.py", json.dumps(sessions))
     assert 0 == done.ret
     found: dict[str, Any] = json.loads((host.path / "told.json").read_text())
     return found
@@ -132,33 +132,30 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     return {name: (one, after[name]) for name, one in before.items() if one != after[name]}
 
 
-SESSIONS = [
-    pytest.param(("--agent=mine:right",), 0, id="captured"),
-    pytest.param(("--agent=mine:right", "-s"), 0, id="uncaptured"),
-    pytest.param(("--agent=mine:later", "--sop-concurrency=4"), 0, id="in flight"),
-    pytest.param(("--agent=mine:right", "--sop-replay=record"), 0, id="recorded"),
-    pytest.param(("--agent=mine:breaks", "--sop-timeout=600"), 1, id="failing"),
-    pytest.param(("--agent=mine:absent",), 4, id="refused"),
-]
+SESSIONS = {
+    ("--agent=mine:right",): 0,
+    ("--agent=mine:right", "-s"): 0,
+    ("--agent=mine:later", "--sop-concurrency=4"): 0,
+    ("--agent=mine:right", "--sop-replay=record"): 0,
+    ("--agent=mine:breaks", "--sop-timeout=600"): 1,
+    ("--agent=mine:absent",): 4,
+}
 
 
 @pytest.mark.usefixtures("new_interpreters")
-@pytest.mark.parametrize(("words", "status"), SESSIONS)
-def test_a_program_has_its_process_back_after_each_of_two_sessions(
-    host: pytest.Pytester, words: tuple[str, ...], status: int
-) -> None:
-    found = told(host, "--sop-domain=lab", *words)
+def test_a_program_has_its_process_back_after_each_of_its_sessions(host: pytest.Pytester) -> None:
+    """Captured, uncaptured, in flight, recorded, failing and refused; each of them twice."""
+    found = told(host, *SESSIONS, *SESSIONS)
 
-    before, first, second = found["states"]
-    assert [status, status] == found["statuses"]
-    assert {} == changed(before, first)
-    assert {} == changed(first, second)
+    before, *after = found["states"]
+    assert [*SESSIONS.values()] * 2 == found["statuses"]
+    assert [{}] * 12 == [changed(before, state) for state in after]
 
 
 @pytest.mark.usefixtures("new_interpreters")
 def test_the_look_at_the_process_sees_what_a_session_touches(host: pytest.Pytester) -> None:
     """Else the test above would hold of a session that gives nothing back."""
-    found = told(host, "--sop-domain=lab", "--agent=mine:right", "--sop-replay=record", "-s")
+    found = told(host, ("--agent=mine:right", "--sop-replay=record", "-s"))
 
     meanwhile = json.loads((host.path / "meanwhile.json").read_text())
     seen = changed(found["states"][0], meanwhile)
