@@ -5,7 +5,9 @@ The domain `lab` is that of `tests/builders/lab.py`.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,11 +131,34 @@ def workers(request: pytest.FixtureRequest) -> tuple[str, ...]:
     return chosen
 
 
+@pytest.fixture(scope="session")
+def kept_sessions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the first test that begins with a session keeps it for the others."""
+    return tmp_path_factory.mktemp("kept")
+
+
 @pytest.fixture
-def baseline(pytester: pytest.Pytester, lab: Path) -> Path:
+def passed(pytester: pytest.Pytester, lab: Path, kept_sessions: Path) -> Callable[..., None]:
+    """Begin with a session of the right agent on `lab`, made once for all folders like this one."""
+
+    def begin(*words: str) -> None:
+        files = sorted(one for one in pytester.path.rglob("*") if one.is_file())
+        like = [(str(one.relative_to(pytester.path)), one.read_bytes()) for one in files]
+        kept = kept_sessions / hashlib.sha256(repr((like, words)).encode()).hexdigest()
+        if kept.exists():
+            shutil.copytree(kept, ".sop", symlinks=True)
+            return
+        asked = (f"--sop-domain={lab.name}", "--sop-agent=habits:right", *words)
+        assert 0 == pytester.runpytest(*asked).ret
+        shutil.copytree(".sop", kept, symlinks=True)
+
+    return begin
+
+
+@pytest.fixture
+def baseline(pytester: pytest.Pytester, passed: Callable[..., None]) -> Path:
     """The saved session `main`, of the right agent on `lab`."""
-    domain = f"--sop-domain={lab.name}"
-    assert 0 == pytester.runpytest(domain, "--sop-agent=habits:right", "--sop-save=main").ret
+    passed("--sop-save=main")
     return pytester.path / ".sop" / "sessions" / "main.jsonl"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -27,10 +26,13 @@ def ask() -> Callable[[], pytest.RunResult]:
 
 
 @pytest.fixture
-def green(pytester: pytest.Pytester, lab: Path, ask: Callable[[], pytest.RunResult]) -> str:
+def green(
+    pytester: pytest.Pytester,
+    passed: Callable[..., None],
+    ask: Callable[[], pytest.RunResult],
+) -> str:
     """A session that passed; its name."""
-    assert lab.is_dir()
-    assert 0 == pytester.runpytest(*LAB).ret
+    passed()
     assert 0 == ask().ret
     return (pytester.path / ".sop/sessions/last.jsonl").readlink().stem
 

@@ -5,8 +5,8 @@ ours does so again for domains. Nothing is installed while tests run, so what st
 of this interpreter is remembered; all that a test puts elsewhere is read as ever.
 
 In the same way pytest looks through every name of every plugin for fixtures, session after session.
-Most plugins have none: it is told which, and looks through all others as ever. Most hooks are plain
-functions of a module or of a class, which are found at once.
+It is told which names of a module are some, and looks through what it has not seen as ever. Most
+hooks are plain functions of a module or of a class, which are found at once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from importlib.metadata import Distribution, PathDistribution
 from pathlib import Path
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 FOLDERS = {Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}
 READ_ONCE = {
@@ -63,8 +63,12 @@ def remembered(read: Callable[[Distribution], Any]) -> Callable[[Distribution], 
 
 
 def passing_over(look: Callable[..., None]) -> Callable[..., None]:
-    """Look for fixtures, and not again in a plugin without any; its type alone decides that."""
+    """Look for fixtures, and not again among the other names of a module.
+
+    Nor in any plugin without one, which its type alone decides.
+    """
     without: WeakSet[Any] = WeakSet()
+    fixtures: WeakKeyDictionary[ModuleType, ModuleType] = WeakKeyDictionary()
 
     def look_once(manager: Any, *given: Any, holder: object = None, **named: Any) -> None:
         if holder is None:
@@ -73,13 +77,28 @@ def passing_over(look: Callable[..., None]) -> Callable[..., None]:
         kind = holder if isinstance(holder, type | ModuleType) else type(holder)
         if kind in without:
             return
+        if kind in fixtures:
+            look(manager, *given, holder=fixtures[kind], **named)
+            return
         before = count(manager)
         look(manager, *given, holder=holder, **named)
         if before == count(manager):
             without.add(kind)
+        elif type(holder) is ModuleType:
+            fixtures[holder] = with_fixtures_alone(holder)
 
     look_once.without = without  # type: ignore[attr-defined]
     return look_once
+
+
+def with_fixtures_alone(module: ModuleType) -> ModuleType:
+    from _pytest.fixtures import FixtureFunctionDefinition  # noqa: PLC0415, TID251 - as above
+
+    less = ModuleType(module.__name__)
+    for name, value in vars(module).items():
+        if type(value) is FixtureFunctionDefinition:
+            setattr(less, name, value)
+    return less
 
 
 def at_once(find: Callable[[object, str], Any]) -> Callable[[object, str], Any]:
