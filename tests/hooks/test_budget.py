@@ -26,8 +26,9 @@ def priced(inputs, tools):
     with open("calls.txt", "a") as file:
         file.write(inputs["sample_id"] + "\\n")
     if "PYTEST_XDIST_WORKER" in os.environ and len(open("calls.txt").readlines()) > 10:
-        # Ten spend whatever there is, of which a worker is told a moment later.
-        for _ in range(6000):
+        # Ten spend whatever there is, of which a worker is told a moment later; but not before a
+        # run in front of one of the ten, which waits here, has ended.
+        for _ in range(500):
             if is_told():
                 break
             time.sleep(0.01)

@@ -27,9 +27,9 @@ ALL_LOST = "--sop-agent=habits:wrong"
 @pytest.mark.usefixtures("baseline")
 class TestTheComparison:
     def test_a_session_like_the_baseline_shows_no_difference(
-        self, pytester: pytest.Pytester, workers: tuple[str, ...]
+        self, pytester: pytest.Pytester
     ) -> None:
-        result = pytester.runpytest(*AGAINST_MAIN, RIGHT, *workers)
+        result = pytester.runpytest(*AGAINST_MAIN, RIGHT)
 
         assert OK == result.ret
         result.stdout.fnmatch_lines(
@@ -39,10 +39,8 @@ class TestTheComparison:
             ]
         )
 
-    def test_what_was_lost_is_named(
-        self, pytester: pytest.Pytester, workers: tuple[str, ...]
-    ) -> None:
-        result = pytester.runpytest(*AGAINST_MAIN, "--sop-agent=habits:loses_three", *workers)
+    def test_what_was_lost_is_named(self, pytester: pytest.Pytester) -> None:
+        result = pytester.runpytest(*AGAINST_MAIN, "--sop-agent=habits:loses_three")
 
         assert FAILED == result.ret
         result.stdout.fnmatch_lines(["vs main  lost 3 (T_03, T_04, T_06), gained 0, *"])
@@ -195,10 +193,8 @@ class TestTheComparison:
 class TestLostTasksUnderAGate:
     GATED = (*AGAINST_MAIN, "--sop-fail-under=0.1")
 
-    def test_they_come_first_and_in_full(
-        self, pytester: pytest.Pytester, workers: tuple[str, ...]
-    ) -> None:
-        result = pytester.runpytest(*self.GATED, "--sop-agent=habits:loses_second", *workers)
+    def test_they_come_first_and_in_full(self, pytester: pytest.Pytester) -> None:
+        result = pytester.runpytest(*self.GATED, "--sop-agent=habits:loses_second")
 
         assert OK == result.ret
         result.stdout.fnmatch_lines(

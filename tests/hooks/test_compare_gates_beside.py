@@ -76,7 +76,6 @@ class TestBesideOtherThings:
     def test_lost_tasks_that_no_gate_counts_are_named(
         self,
         pytester: pytest.Pytester,
-        workers: tuple[str, ...],
         gates: tuple[str, ...],
         told: bool,
     ) -> None:
@@ -88,7 +87,7 @@ class TestBesideOtherThings:
             "--sop-report=md=page.md",
         )
 
-        result = pytester.runpytest(*asked, *gates, *workers)
+        result = pytester.runpytest(*asked, *gates)
 
         line = "       1 task was lost, and no gate counts that: add --sop-gate lost=0"
         assert told == (line in result.outlines)
@@ -111,13 +110,9 @@ class TestBesideOtherThings:
 
 @pytest.mark.usefixtures("lab")
 class TestWhatIsRefused:
-    def test_a_gate_with_nothing_to_compare_with(
-        self, pytester: pytest.Pytester, workers: tuple[str, ...]
-    ) -> None:
+    def test_a_gate_with_nothing_to_compare_with(self, pytester: pytest.Pytester) -> None:
         """It can only come out inconclusive, so that no model needs to be paid for it."""
-        result = pytester.runpytest(
-            LAB, "--sop-agent=habits:counted", "--sop-gate=p=0.05", *workers
-        )
+        result = pytester.runpytest(LAB, "--sop-agent=habits:counted", "--sop-gate=p=0.05")
 
         assert USAGE == result.ret
         result.stderr.fnmatch_lines(

@@ -80,12 +80,8 @@ def test_failures_of_own_tests_are_never_grouped(pytester: pytest.Pytester) -> N
     assert 20 == sum(line.startswith("FAILED") for line in result.outlines)
 
 
-def test_a_line_for_each_failure_is_a_line(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
-    result = pytester.runpytest(
-        "--sop-domain=lab", "--agent=habits:loses_second", "--tb=line", *workers
-    )
+def test_a_line_for_each_failure_is_a_line(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--sop-domain=lab", "--agent=habits:loses_second", "--tb=line")
 
     printed = result.outlines[result.outlines.index(f"{' FAILURES ':=^80}") + 1 :]
     # xdist writes a line of its own before each failure.

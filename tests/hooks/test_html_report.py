@@ -102,10 +102,8 @@ def test_it_is_written_beside_other_formats(pytester: pytest.Pytester) -> None:
     assert Page(pytester.path / "page.html").text == Page(pytester.path / "o.html").text
 
 
-def test_a_session_that_is_cut_short_has_one(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
-    pytester.runpytest(LAB, "--sop-agent=habits:wrong", TO_FILE, "-x", *workers)
+def test_a_session_that_is_cut_short_has_one(pytester: pytest.Pytester) -> None:
+    pytester.runpytest(LAB, "--sop-agent=habits:wrong", TO_FILE, "-x")
 
     page = Page(pytester.path / "out" / "page.html")
 

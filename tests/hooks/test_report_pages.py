@@ -26,10 +26,8 @@ def page(pytester: pytest.Pytester, name: str = "page.md") -> list[str]:
 
 
 class TestAFile:
-    def test_the_verdict_stands_first(
-        self, pytester: pytest.Pytester, workers: tuple[str, ...]
-    ) -> None:
-        result = pytester.runpytest(*SECOND, "--sop-fail-under=0.9", TO_FILE, *workers)
+    def test_the_verdict_stands_first(self, pytester: pytest.Pytester) -> None:
+        result = pytester.runpytest(*SECOND, "--sop-fail-under=0.9", TO_FILE)
 
         assert FAILED == result.ret
         assert [
@@ -46,12 +44,10 @@ class TestAFile:
 
         assert page(pytester) == again.stdout.splitlines()
 
-    def test_a_comparison_is_in_it(
-        self, pytester: pytest.Pytester, baseline: Path, workers: tuple[str, ...]
-    ) -> None:
+    def test_a_comparison_is_in_it(self, pytester: pytest.Pytester, baseline: Path) -> None:
         assert baseline.is_file()
 
-        pytester.runpytest(*SECOND, "--sop-compare=main", TO_FILE, *workers)
+        pytester.runpytest(*SECOND, "--sop-compare=main", TO_FILE)
 
         written = page(pytester)
         place = written.index("## Compared with main")
@@ -138,13 +134,12 @@ class TestTheStepSummary:
         self,
         pytester: pytest.Pytester,
         monkeypatch: pytest.MonkeyPatch,
-        workers: tuple[str, ...],
     ) -> None:
         """A step may have written into its summary before."""
         (pytester.path / "summary.md").write_text("What came before.\n\n")
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pytester.path / "summary.md"))
 
-        pytester.runpytest(*RIGHT, TO_GITHUB, *workers)
+        pytester.runpytest(*RIGHT, TO_GITHUB)
 
         assert ["What came before.", "", "# SOP: lab, agent habits:right"] == page(
             pytester, "summary.md"
@@ -222,12 +217,8 @@ def test_another_value_is_refused(pytester: pytest.Pytester, value: str) -> None
     result.stderr.fnmatch_lines([f"ERROR: --sop-report={value}: write md=PATH, *, md=github*"])
 
 
-def test_a_folder_that_is_not_there_is_made(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
-    result = pytester.runpytest(
-        LAB, "--sop-agent=habits:right", "--sop-report=md=out/ci/page.md", *workers
-    )
+def test_a_folder_that_is_not_there_is_made(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(LAB, "--sop-agent=habits:right", "--sop-report=md=out/ci/page.md")
 
     assert pytest.ExitCode.OK == result.ret
     assert "TSR 100.0%" in (pytester.path / "out/ci/page.md").read_text("utf-8")

@@ -54,7 +54,6 @@ def save_shards(pytester: pytest.Pytester, first: tuple[str, ...], second: tuple
         pytester.runpytest("--agent=habits:right", *domain, *words, *shard)
 
 
-@BOTH
 @pytest.mark.parametrize(
     ("taken", "said"),
     [
@@ -64,9 +63,9 @@ def save_shards(pytester: pytest.Pytester, first: tuple[str, ...], second: tuple
     ],
 )
 def test_a_shard_that_was_narrowed_is_not_merged(
-    pytester: pytest.Pytester, taken: tuple[str, ...], said: str, workers: tuple[str, ...]
+    pytester: pytest.Pytester, taken: tuple[str, ...], said: str
 ) -> None:
-    save_shards(pytester, (*taken, *workers), ())
+    save_shards(pytester, taken, ())
 
     result = sopbench("merge", "part1", "part2", "--out", "all")
 

@@ -57,12 +57,10 @@ PLAIN: Final = "def test_unit(): pass\n"
 @pytest.mark.parametrize(
     "body", [pytest.param(MARKED, id="a mark"), pytest.param(STANDS_FOR_IT, id="a fixture")]
 )
-def test_it_fails_the_session(
-    pytester: pytest.Pytester, workers: tuple[str, ...], body: str, gate: tuple[str, ...]
-) -> None:
+def test_it_fails_the_session(pytester: pytest.Pytester, body: str, gate: tuple[str, ...]) -> None:
     pytester.makepyfile(test_own=body)
 
-    result = pytester.runpytest(LAB, TYPED, "test_own.py", *gate, *workers)
+    result = pytester.runpytest(LAB, TYPED, "test_own.py", *gate)
 
     assert FAILED == result.ret
     said = [UNUSED] if not gate else ["gate   not evaluated: *habits:wrong,", "*fails the session"]

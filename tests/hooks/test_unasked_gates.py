@@ -17,12 +17,12 @@ GATE_FAILS = 1
 
 
 def test_misses_of_a_domain_fail_where_gates_are_asked_of_another_alone(
-    pytester: pytest.Pytester, make_domain: Callable[..., Path], workers: tuple[str, ...]
+    pytester: pytest.Pytester, make_domain: Callable[..., Path]
 ) -> None:
     make_domain("clinic", tasks=3)
 
     result = pytester.runpytest(
-        "--sop-domain=lab,clinic", "--sop-agent=habits:wrong", "--sop-gate=lab:tsr=0", *workers
+        "--sop-domain=lab,clinic", "--sop-agent=habits:wrong", "--sop-gate=lab:tsr=0"
     )
 
     assert FAILED == result.ret
@@ -56,12 +56,12 @@ def test_the_saved_session_comes_to_the_same(
 
 
 def test_gates_of_the_configuration_that_others_replace_are_named(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
+    pytester: pytest.Pytester,
 ) -> None:
     pytester.makeini("[pytest]\nsop_gate = tsr=0.9 ecr=0.5")
 
     result = pytester.runpytest(
-        "--sop-domain=lab", "--sop-agent=habits:wrong", "--sop-gate=ecr=0.5", *workers
+        "--sop-domain=lab", "--sop-agent=habits:wrong", "--sop-gate=ecr=0.5"
     )
 
     assert OK == result.ret
