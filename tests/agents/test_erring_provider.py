@@ -154,12 +154,12 @@ def test_a_fault_that_stays_is_a_provider_that_is_away_once_it_was_asked_again(
     if kind in OF_BEDROCK and "bedrock" not in model:
         pytest.skip("a status of Bedrock's alone")
     with Erring(rate=1, kinds=(kind,)) as server:
-        timeout = 0.3 if kind == "slow" else PATIENT
+        client = client_of(server, model, timeout=0.3 if kind == "slow" else PATIENT)
         with pytest.raises(Exception, match=r"(?s).*") as raised:
-            client_of(server, model, timeout=timeout).complete(ASKED)
+            client.complete(ASKED)
 
         with pytest.raises(Exception, match=r"(?s).*") as awaited:
-            asyncio.run(client_of(server, model, timeout=timeout).acomplete(ASKED))
+            asyncio.run(client.acomplete(ASKED))
 
     assert is_unavailable(raised.value)
     assert is_unavailable(awaited.value)

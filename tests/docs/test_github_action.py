@@ -228,11 +228,15 @@ def test_a_gate_that_nobody_can_decide_is_a_failure(runner: Runner) -> None:
 
 
 def test_a_session_without_a_result_is_a_failure(runner: Runner) -> None:
+    """Also where the report of an earlier session lies there."""
+    runner.run("push", arguments=TASKS)
+    runner.cache.unlink()
+
     status = runner.run("push", arguments="--no-such-option")
 
     assert 4 == status
-    assert "failure" == runner.api.checks[0]["conclusion"]
-    output = runner.api.checks[0]["output"]
+    assert "failure" == runner.api.checks[1]["conclusion"] == runner.outputs["conclusion"]
+    output = runner.api.checks[1]["output"]
     said = "unrecognized arguments: --no-such-option"
     assert output["title"].startswith(f"no result: pytest ended with status 4: {said}")
     for place in (output["summary"], runner.summary.read_text(), runner.output):
@@ -247,14 +251,6 @@ def test_a_usage_error_of_the_suite_is_told_where_the_verdict_would_stand(runner
     assert 4 == status
     assert "nowhere" in output["title"]
     assert "    ERROR: " in output["summary"]
-
-
-def test_the_report_of_an_earlier_session_is_no_result(runner: Runner) -> None:
-    runner.run("push", arguments=TASKS)
-
-    runner.run("push", arguments="--no-such-option")
-
-    assert "failure" == runner.outputs["conclusion"]
 
 
 def test_a_text_that_github_would_refuse_is_cut_where_its_bytes_are_too_many(

@@ -70,21 +70,6 @@ def test_totals_runs_and_logs_are_those_of_one_machine(
 
 
 @pytest.mark.usefixtures("lab")
-def test_runs_are_made_there(
-    pytester: pytest.Pytester, over_ssh: Machine, there: Path, bring: Callable[[], None]
-) -> None:
-    bring()
-
-    result = pytester.runpytest_subprocess(
-        "--sop-domain=lab", "--agent=habits:counted", *over_ssh()
-    )
-
-    result.assert_outcomes(passed=6)
-    assert 6 == len((there / "calls.txt").read_text().splitlines())
-    assert not (pytester.path / "calls.txt").exists()
-
-
-@pytest.mark.usefixtures("lab")
 def test_a_worker_that_dies_there_costs_one_run(
     pytester: pytest.Pytester,
     over_socket: Machine,
@@ -124,19 +109,19 @@ def test_a_bundled_domain_needs_no_file_there(
 
 @pytest.mark.usefixtures("lab")
 @pytest.mark.parametrize(
-    ("more", "passed"),
+    "more",
     [
-        pytest.param("", 0, id="does not travel"),
-        pytest.param("//env:LAB_KEY=k-4711", 6, id="is given by name"),
+        pytest.param("", id="does not travel"),
+        pytest.param("//env:LAB_KEY=k-4711", id="is given by name"),
     ],
 )
-def test_an_environment_variable(
+def test_runs_are_made_there_where_an_environment_variable(
     pytester: pytest.Pytester,
     monkeypatch: pytest.MonkeyPatch,
     over_ssh: Machine,
+    there: Path,
     bring: Callable[[], None],
     more: str,
-    passed: int,
 ) -> None:
     pytester.makepyfile(
         keyed="""
@@ -144,7 +129,8 @@ def test_an_environment_variable(
         import habits
 
         def agent(inputs, tools):
-            return habits.right(inputs, tools) if os.environ.get("LAB_KEY") else "no key"
+            answer = habits.counted(inputs, tools)
+            return answer if os.environ.get("LAB_KEY") else "no key"
         """
     )
     bring()
@@ -154,7 +140,9 @@ def test_an_environment_variable(
         "--sop-domain=lab", "--agent=keyed:agent", *over_ssh(1, more)
     )
 
-    result.assert_outcomes(passed=passed, failed=6 - passed)
+    result.assert_outcomes(**{"passed" if more else "failed": 6})
+    assert 6 == len((there / "calls.txt").read_text().splitlines())
+    assert not (pytester.path / "calls.txt").exists()
     assert "k-4711" not in result.stdout.str()
     assert "k-4711" not in (pytester.path / ".sop/sessions/last.jsonl").read_text()
 
