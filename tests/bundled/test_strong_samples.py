@@ -35,7 +35,7 @@ class Lines:
         self.lines.append(line)
 
 
-@pytest.mark.usefixtures("one_phrase_book")
+@pytest.mark.usefixtures("many_policies")
 @pytest.mark.parametrize("name", ["dangerous_goods", "order_fulfillment", "reservation_desk"])
 def test_the_sample_fails_every_mutant_that_the_domain_fails(name: str) -> None:
     """Of a domain with look-ups, one with a world, and one of documents; all are made alike."""
