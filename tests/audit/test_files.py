@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._audit.audit import FOLDER_GROUPS
-from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.model import Finding, Place, Rule, Severity
 from tests.builders.domains import audit_domain
 
 
@@ -193,7 +193,7 @@ def test_a_row_with_a_cell_too_many_is_told(lab: Any) -> None:
 
 
 def test_a_rule_that_cannot_look_hides_no_other(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(seen: Any) -> list[Fault]:
+    def fails(seen: Any) -> list[Finding]:
         return [seen.nobody_thought_of_this]
 
     broken = Rule(name="broken", severity=Severity.NOTE, looks_for="", look=fails)

@@ -14,13 +14,13 @@ import pytest
 from builders.commands import sopbench
 
 import pytest_sopbench.bundled
-from pytest_sopbench._audit.audit import audit
+from pytest_sopbench._audit.audit import DOMAIN_GROUPS, audit
 from pytest_sopbench._audit.observing.changes import changes_of, cited_clauses, clauses_at
 from pytest_sopbench._audit.observing.mutants import mutate
 from pytest_sopbench._audit.observing.sandbox import Limits
 from pytest_sopbench._audit.observing.suite import EndlessError, limited
 from pytest_sopbench._audit.reading import Subject, read_folder
-from pytest_sopbench._audit.rules.mutants import RULES, strong_sample
+from pytest_sopbench._audit.rules.mutants import strong_sample
 from pytest_sopbench._loading.evidence import read_strong_sample
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import LoadingError, SopbenchError
@@ -387,7 +387,7 @@ def test_tasks_that_are_left_out_are_told_by_what_becomes_of_their_right_run(
 
 
 def test_an_error_that_a_rule_notices_on_some_tasks_alone_is_told_so(orders: Subject) -> None:
-    soft = next(one for one in RULES if one.name == "error-fails-nothing")
+    soft = next(one for one in DOMAIN_GROUPS["mutants"] if one.name == "error-fails-nothing")
 
     told = [one for one in soft.findings(orders) if "leaving out `get_account`" in str(one.place)]
 

@@ -20,9 +20,11 @@ import pytest
 
 import pytest_sopbench.bundled
 from pytest_sopbench import Domain, Task, Trace
+from pytest_sopbench._audit.observing import mutating
+from pytest_sopbench._audit.observing.changes import Change, changes_of
 from pytest_sopbench._audit.observing.mutants import Mutant, mutation_of
-from pytest_sopbench._audit.observing.mutating import Part, mutate
 from pytest_sopbench._audit.observing.suite import Suite, decide_of, is_same
+from pytest_sopbench._audit.observing.wrong_ways import Key, WrongWays
 from pytest_sopbench._core.values.json import to_json_value
 from pytest_sopbench._loading.evidence import read_strong_sample
 from pytest_sopbench._loading.load import load_domain
@@ -118,6 +120,9 @@ class Lines:
     def doing(self, **what: Any) -> None:
         """Nobody watches."""
 
+    def beat(self) -> None:
+        """Nobody waits."""
+
     def say(self, **line: Any) -> None:
         self.lines.append(line)
 
@@ -156,13 +161,27 @@ def made(suite: Suite, task: Task, decide: Callable[..., Any]) -> tuple[Any, Tra
 
 @cache
 def reported(name: str) -> tuple[Mutant, ...]:
-    """The mutants of the kinds that agents of a domain are like; a failing row is enough."""
+    """The mutants of the kinds that agents of a domain are like."""
     kinds = {one.like for one in WRONG if one.domain == name}
-    part = Part(wants=lambda kind, where: bool(kinds & spelled(kind, where)), enough=1)
+
+    def changes(tree: ast.Module) -> Iterator[Change]:
+        return (one for one in changes_of(tree) if kinds & spelled(one.kind, one.function))
+
+    def ways(known: WrongWays, position: int) -> Iterator[Any]:
+        return (one for one in every(known, position) if kinds & spelled(*told(one[0])))
+
     domain, factory = opened(name)
-    book = Lines()
-    mutate(domain, factory, book, part=part)
+    book, every = Lines(), WrongWays.of
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mutating, "changes_of", changes)
+        patch.setattr(WrongWays, "of", ways)
+        mutating.mutate(domain, factory, book)
     return mutation_of(domain, book.lines).mutants
+
+
+def told(key: Key) -> tuple[str, str]:
+    kind, tool, other = key
+    return kind, f"{tool}.{other}"
 
 
 def spelled(kind: str, where: str) -> set[str]:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from types import ModuleType
+from typing import Final
 
 from pytest_sopbench._audit.model import (
     KEY,
     Audit,
-    Fault,
     Finding,
     Place,
     Rule,
@@ -19,7 +19,6 @@ from pytest_sopbench._audit.model import (
     Severity,
     read_acceptances,
     sorted_out,
-    unused_faults,
 )
 from pytest_sopbench._audit.observing.mutants import mutate
 from pytest_sopbench._audit.observing.sandbox import Limits, observe
@@ -27,18 +26,18 @@ from pytest_sopbench._audit.reading import Folder, Subject, masked, read_folder
 from pytest_sopbench._audit.rules import (
     contract,
     documents,
+    files,
     judging,
     labels,
     leakage,
     mutants,
+    rows,
     sop,
     specs,
     tools,
 )
-from pytest_sopbench._audit.rules.folder import FILE_RULES, ROW_RULES
 from pytest_sopbench._audit.rules.labels import agreement, highest_rate, write_disagreements
 from pytest_sopbench._audit.rules.mutants import (
-    RULE_NAMES,
     mutation_facts,
     score,
     write_strong_sample,
@@ -47,29 +46,35 @@ from pytest_sopbench._audit.saved import content_hash
 
 # Every rule of the audit, by its group.
 
-FOLDER_GROUPS: Final[Mapping[str, tuple[Rule[Folder], ...]]] = {
-    "files": FILE_RULES,
-    "keys and rows": ROW_RULES,
+
+def _rules_of(room: ModuleType) -> tuple[Rule, ...]:
+    """The rules of a module, in the order in which they stand there."""
+    return tuple(one for one in vars(room).values() if isinstance(one, Rule))
+
+
+FOLDER_GROUPS: Final[Mapping[str, tuple[Rule, ...]]] = {
+    "files": _rules_of(files),
+    "keys and rows": _rules_of(rows),
 }
 """The rules that hold of each folder, also of one that cannot be loaded."""
 
-DOMAIN_GROUPS: Final[Mapping[str, tuple[Rule[Subject], ...]]] = {
-    "judging": judging.RULES,
-    "leakage": leakage.RULES,
-    "specs": specs.RULES,
-    "tools": tools.RULES,
-    "labels": labels.RULES,
-    "the text of the SOP": sop.RULES,
-    "contract and expected calls": contract.RULES,
-    "answers that are documents": documents.RULES,
-    "mutants": mutants.RULES,
+DOMAIN_GROUPS: Final[Mapping[str, tuple[Rule, ...]]] = {
+    "judging": _rules_of(judging),
+    "leakage": _rules_of(leakage),
+    "specs": _rules_of(specs),
+    "tools": _rules_of(tools),
+    "labels": _rules_of(labels),
+    "the text of the SOP": _rules_of(sop),
+    "contract and expected calls": _rules_of(contract),
+    "answers that are documents": _rules_of(documents),
+    "mutants": _rules_of(mutants),
 }
 """The rules that hold of domains that can be loaded."""
 
 ACCEPTANCES: Final = "unused-acceptance"
 """The name of the rule that looks at what `metadata.json` accepts."""
 
-_ACCEPTANCE: Final[Rule[Any]] = Rule(
+_ACCEPTANCE: Final[Rule] = Rule(
     name=ACCEPTANCES,
     severity=Severity.WARNING,
     looks_for="The metadata accept a finding that there is not, or say so in another form.",
@@ -79,14 +84,14 @@ _ACCEPTANCE: Final[Rule[Any]] = Rule(
 FAILED: Final = "audit-fails"
 """The name of the rule that says that another rule could not be asked."""
 
-_FAILED: Final[Rule[Any]] = Rule(
+_FAILED: Final[Rule] = Rule(
     name=FAILED,
     severity=Severity.ERROR,
     looks_for="A rule of the audit could not look at the folder, so that nothing is known of it.",
     look=lambda _: (),
 )
 
-GROUPS: Final[Mapping[str, tuple[Rule[Any], ...]]] = {
+GROUPS: Final[Mapping[str, tuple[Rule, ...]]] = {
     **FOLDER_GROUPS,
     **DOMAIN_GROUPS,
     "the audit itself": (_ACCEPTANCE, _FAILED),
@@ -144,16 +149,23 @@ def audit(
         subject = replace(subject, mutation=mutate(subject.domain, limits))
     left, accepted, unused = sorted_out(masked(_findings(seen, subject), subject), acceptances)
     if subject is None or subject.mutation is None:
-        unused = tuple(one for one in unused if one.rule not in RULE_NAMES)
+        names = {one.name for one in DOMAIN_GROUPS["mutants"]}
+        unused = tuple(one for one in unused if one.rule not in names)
     found = None
     if subject is not None and subject.mutation is not None:
         found = score(subject.mutation, (one.place for one, _ in accepted))
         if write_sample and (subject.mutation.mutants or not subject.mutation.is_whole):
             write_strong_sample(subject, subject.mutation)
+    odd = [(what, "correct or remove it") for what in wrong]
+    for one in unused:
+        where = f" at {one.place!r}" if one.place else ""
+        what = f"{one.rule!r}{where} is accepted, and there is no such finding"
+        odd.append((what, "remove the acceptance"))
     place = Place(file=seen.metadata_file, column=KEY)
-    said = [Fault(place=place, what=what, do="correct or remove it") for what in wrong]
-    odd = [*said, *unused_faults(unused, seen.metadata_file)]
-    findings = [*left, *map(_ACCEPTANCE.finding, odd)]
+    findings = [
+        *left,
+        *(_ACCEPTANCE.named(Finding(place=place, what=what, do=do)) for what, do in odd),
+    ]
     return Audit(
         name=seen.domain.name if seen.domain is not None else folder.name,
         folder=folder,
@@ -182,14 +194,14 @@ def _findings(seen: Folder, subject: Subject | None) -> Iterable[Finding]:
         yield from _asked(one, subject)
 
 
-def _asked(rule: Rule[Any], seen: object) -> Sequence[Finding]:
+def _asked(rule: Rule, seen: object) -> Sequence[Finding]:
     """Ask a rule; if it fails, the others are asked all the same, and this is printed."""
     try:
         return tuple(rule.findings(seen))
     except Exception as fault:  # noqa: BLE001 - a folder may hold what nobody has thought of
         what = f"the rule {rule.name!r} cannot look at this folder: {type(fault).__name__}: {fault}"
         do = "whether it holds is not known; please report what the folder holds"
-        return (_FAILED.finding(Fault(place=Place(), what=what[:500], do=do)),)
+        return (_FAILED.named(Finding(place=Place(), what=what[:500], do=do)),)
 
 
 def _facts(subject: Subject | None, found: Score | None, *, run_code: bool) -> Iterable[str]:

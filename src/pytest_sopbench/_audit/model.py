@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any
 
 from pytest_sopbench._core.values.json import JsonValue
 
@@ -41,43 +41,35 @@ class Place:
     tool: str = ""
     change: str = ""
 
+    @property
+    def inside(self) -> str:
+        """Where it is inside of the file."""
+        column = f"column {self.column!r}" if self.column else ""
+        tool = f"tool {self.tool!r}" if self.tool else ""
+        return ", ".join(filter(None, (column, tool, self.change)))
+
     def __str__(self) -> str:
-        parts = [self.file if self.line is None else f"{self.file}:{self.line}"]
-        if self.column:
-            parts.append(f"column {self.column!r}")
-        if self.tool:
-            parts.append(f"tool {self.tool!r}")
-        if self.change:
-            parts.append(self.change)
-        return ", ".join(part for part in parts if part) or "the folder"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """What a rule has seen: `what` is wrong at this `place`, and what to `do` about it."""
-
-    place: Place
-    what: str
-    do: str = ""
+        file = self.file if self.line is None else f"{self.file}:{self.line}"
+        return ", ".join(filter(None, (file, self.inside))) or "the folder"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A fault, with the rule that does not hold because of it.
+    """What is wrong at a place, and the rule that does not hold because of it.
 
     Attributes:
-        rule: the name of the rule.
-        severity: as its rule has it.
         place: where it stands.
         what: what is wrong, in a sentence without the place.
         do: what to do about it; may be empty.
+        rule: the name of the rule, which enters it and its severity itself.
+        severity: as its rule has it.
     """
 
-    rule: str
-    severity: Severity
     place: Place
     what: str
     do: str = ""
+    rule: str = ""
+    severity: Severity = Severity.NOTE
 
 
 # Findings that `metadata.json` accepts, with a reason each.
@@ -146,17 +138,6 @@ def sorted_out(
         else:
             left.append(finding)
     return tuple(left), tuple(accepted), tuple(one for one in acceptances if one not in used)
-
-
-def unused_faults(unused: Iterable[Acceptance], file: str) -> Iterator[Fault]:
-    """Say of each acceptance that there is nothing left to accept."""
-    for one in unused:
-        where = f" at {one.place!r}" if one.place else ""
-        yield Fault(
-            place=Place(file=file, column=KEY),
-            what=f"{one.rule!r}{where} is accepted, and there is no such finding",
-            do="remove the acceptance",
-        )
 
 
 def _acceptance(entry: JsonValue) -> Acceptance | str:
@@ -243,46 +224,38 @@ class Audit:
 
 # A rule of the audit, as a value: what it is called, what it costs and what it looks for.
 
-Seen = TypeVar("Seen")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule(Generic[Seen]):
+class Rule:
     """One thing that is looked for in a folder.
 
     Attributes:
         name: what findings and acceptances call it by.
         severity: what a finding of it costs.
         looks_for: what it looks for, in a sentence for the table of rules.
-        look: a pure function from what was read to the faults in it.
+        look: a pure function from what was read to its findings.
     """
 
     name: str
     severity: Severity
     looks_for: str
-    look: Callable[[Seen], Iterable[Fault]]
+    look: Callable[[Any], Iterable[Finding]]
 
-    def findings(self, seen: Seen) -> Iterator[Finding]:
-        """Look, and say of each fault that it is one of this rule."""
-        return map(self.finding, self.look(seen))
+    def findings(self, seen: object) -> Iterator[Finding]:
+        """Look, and say of each finding that it is one of this rule."""
+        return map(self.named, self.look(seen))
 
-    def finding(self, fault: Fault) -> Finding:
-        """Return the finding that a fault is by this rule."""
-        return Finding(
-            rule=self.name,
-            severity=self.severity,
-            place=fault.place,
-            what=fault.what,
-            do=fault.do,
-        )
+    def named(self, finding: Finding) -> Finding:
+        """Return a finding as one of this rule."""
+        return replace(finding, rule=self.name, severity=self.severity)
 
 
 def rule(
     severity: Severity, name: str, looks_for: str
-) -> Callable[[Callable[[Seen], Iterable[Fault]]], Rule[Seen]]:
-    """Make a rule of the function that looks for its faults."""
+) -> Callable[[Callable[[Any], Iterable[Finding]]], Rule]:
+    """Make a rule of the function that looks for its findings."""
 
-    def made(look: Callable[[Seen], Iterable[Fault]]) -> Rule[Seen]:
+    def made(look: Callable[[Any], Iterable[Finding]]) -> Rule:
         return Rule(name=name, severity=severity, looks_for=looks_for, look=look)
 
     return made

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 from pytest_sopbench._audit.model import Audit, Finding, Rule, Severity
@@ -65,7 +65,7 @@ _LEVELS: Final[Mapping[Severity, str]] = {
 
 
 def sarif_log(
-    audits: Iterable[Audit], rules: Sequence[Rule[Any]], *, root: Path, plugin: str
+    audits: Iterable[Audit], rules: Sequence[Rule], *, root: Path, plugin: str
 ) -> Mapping[str, JsonValue]:
     """Return one log with one run; files below `root` are named relative to it."""
     places = {rule.name: number for number, rule in enumerate(rules)}
@@ -92,7 +92,7 @@ def sarif_log(
     }
 
 
-def _rule(rule: Rule[Any]) -> JsonValue:
+def _rule(rule: Rule) -> JsonValue:
     return {
         "id": rule.name,
         "shortDescription": {"text": rule.looks_for},
@@ -101,17 +101,7 @@ def _rule(rule: Rule[Any]) -> JsonValue:
 
 
 def _result(audit: Audit, finding: Finding, number: int, root: Path, accepted: str) -> JsonValue:
-    place = finding.place
-    where = ", ".join(
-        part
-        for part in (
-            f"column {place.column!r}" if place.column else "",
-            f"tool {place.tool!r}" if place.tool else "",
-            place.change,
-        )
-        if part
-    )
-    text = ": ".join(part for part in (where, finding.what) if part)
+    text = ": ".join(filter(None, (finding.place.inside, finding.what)))
     result: dict[str, JsonValue] = {
         "ruleId": finding.rule,
         "ruleIndex": number,

@@ -11,9 +11,7 @@ import ast
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
 from typing import Any, Final
 
 from pytest_sopbench._audit.observing.changes import Change, changes_of, cited_clauses, clauses_at
@@ -47,46 +45,20 @@ ENOUGH_ENDLESS: Final = 2
 _STRENGTH: Final = ("steps", "calls", "should", "rule", "crash", "answer")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """A part of the mutants, on a part of the rows; what is not said is no limit.
-
-    Attributes:
-        wants: whether a mutant is run, by its kind and by its function or `tool.argument`.
-        rows: those that are tried.
-        enough: failing rows of a mutant, after which the others are not tried.
-    """
-
-    wants: Callable[[str, str], bool] = lambda _kind, _where: True
-    rows: AbstractSet[int] | None = None
-    enough: int | None = None
-
-    def has(self, row: int) -> bool:
-        return self.rows is None or row in self.rows
-
-    def is_done(self, noticed: Mapping[int, str]) -> bool:
-        fails = sum(by in FAILING for by in noticed.values())
-        return self.enough is not None and fails >= self.enough
-
-
-ALL: Final = Part()
-
-
 def mutate(
     domain: Domain,
     factory: ManagerFactory | None,
     book: Book,
     skip: Sequence[int] = (),
-    part: Part = ALL,
 ) -> None:
-    """Run every mutant of a domain, or a part, but those that have ended a process before."""
+    """Run every mutant of a domain but those that have ended a process before."""
     suite = Suite(domain, factory)
     if domain.policy_file is not None:
-        _mutate_policy(suite, domain.policy_file, book, frozenset(skip), part)
+        _mutate_policy(suite, domain.policy_file, book, frozenset(skip))
     else:
         follow_expected_calls(suite)
     if suite.right and any(one.calls for one in suite.right.values()) and -1 not in skip:
-        _mutate_trajectories(suite, book, part)
+        _mutate_trajectories(suite, book)
     rules = {
         position: [one.id for one in base.verdict.rules if one.applies]
         for position, base in suite.right.items()
@@ -97,9 +69,7 @@ def mutate(
 # Mutants of a policy.
 
 
-def _mutate_policy(
-    suite: Suite, path: Path, book: Book, skip: AbstractSet[int], part: Part
-) -> None:
+def _mutate_policy(suite: Suite, path: Path, book: Book, skip: AbstractSet[int]) -> None:
     source = path.read_text(encoding="utf-8-sig")
     tree, cited = ast.parse(source), cited_clauses(source)
     book.doing(step="import", tool="policy.py")
@@ -117,7 +87,7 @@ def _mutate_policy(
             reached[line].add(position)
     book.say(reached={line: sorted(found) for line, found in reached.items()}, cited=cited)
     for number, change in enumerate(changes_of(tree)):
-        if number in skip or not part.wants(change.kind, change.function):
+        if number in skip:
             continue
         at = sorted({row for line in change.lines for row in reached[line]})
         positions = at if change.lines else sorted(suite.right)
@@ -133,11 +103,10 @@ def _mutate_policy(
         book.doing(step="mutant", mutant=number, **told_of)
         back = change.apply()
         try:
-            rows = list(filter(part.has, positions))
             trial = Trial(remedy=_remedy_of_change(suite, change, clauses))
             changed = _agent_of(tree, path)
-            found = _outcome(suite, changed, rows, book, part, trial)
-            mends: Sequence[int] = () if found["noticed"] else _mended(suite, changed, part)
+            found = _outcome(suite, changed, positions, book, trial)
+            mends: Sequence[int] = () if found["noticed"] else _mended(suite, changed)
             book.say(mutant=number, **told_of, **found, mends=mends)
         finally:
             back()
@@ -162,7 +131,6 @@ def _outcome(
     decide: Callable[..., Any] | str,
     positions: Sequence[int],
     book: Book,
-    part: Part,
     trial: Trial,
 ) -> Mapping[str, Any]:
     """What the suite says of a mutant: by what it is noticed on which row, and where it differs."""
@@ -175,9 +143,8 @@ def _outcome(
     differs: list[int] = []
     soft: Counter[str] = Counter()
     endless = 0
-    pulse = _Pulse(book)
     for position in positions:
-        pulse.beat()
+        book.beat()
         told: list[Any] = []
         trace = suite.run(suite.tasks[position], keeping(decide, told))
         right = suite.right[position]
@@ -191,19 +158,19 @@ def _outcome(
         if by not in FAILING:
             trial.hold(position, suite.tasks[position], trace)
         endless += trace.ending is Ending.TIMED_OUT
-        if endless >= ENOUGH_ENDLESS or part.is_done(noticed):
+        if endless >= ENOUGH_ENDLESS:
             break
     right_calls = {row: base.calls for row, base in suite.right.items()}
     remedy = trial.told(right_calls, suite.tasks)
     return {**found, "noticed": noticed, "differs": differs, "soft": soft, "remedy": remedy}
 
 
-def _mended(suite: Suite, decide: Callable[..., Any] | str, part: Part) -> Sequence[int]:
+def _mended(suite: Suite, decide: Callable[..., Any] | str) -> Sequence[int]:
     """The tasks left out that a mutant does right: there it may be the policy that is wrong."""
     mended: list[int] = []
     if isinstance(decide, str):
         return mended
-    for position in filter(part.has, suite.left_out):
+    for position in suite.left_out:
         trace = suite.run(suite.tasks[position], decide)
         if trace.ending is Ending.TIMED_OUT:
             break
@@ -212,41 +179,23 @@ def _mended(suite: Suite, decide: Callable[..., Any] | str, part: Part) -> Seque
     return mended
 
 
-class _Pulse:
-    """Says once a second that the process goes on, however little a busy machine gives it."""
-
-    def __init__(self, book: Book) -> None:
-        self._book = book
-        self._last = monotonic()
-
-    def beat(self) -> None:
-        now = monotonic()
-        if now - self._last >= 1:
-            self._last = now
-            self._book.say(alive=True)
-
-
 # Mutants of trajectories: right calls, changed as agents go wrong. The answer stays right.
 
 
-def _mutate_trajectories(suite: Suite, book: Book, part: Part) -> None:
+def _mutate_trajectories(suite: Suite, book: Book) -> None:
     kept = {
         position: [one for one in base.calls if isinstance(one.arguments, Mapping)]
         for position, base in suite.right.items()
     }
     ways = WrongWays(suite, kept)
-    pulse = _Pulse(book)
     tallies: dict[Key, dict[int, set[str]]] = defaultdict(dict)
     noticed: dict[Key, dict[int, str]] = defaultdict(dict)
     soft: dict[Key, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     trials: dict[Key, Trial] = {}
-    for position in filter(part.has, kept):
+    for position in kept:
         book.doing(step="trajectory", mutant=-1, row=position)
         for key, changed, told in ways.of(position):
-            pulse.beat()
-            kind, tool, other = key
-            if not part.wants(kind, f"{tool}.{other}") or part.is_done(noticed[key]):
-                continue
+            book.beat()
             task = suite.tasks[position]
             trace = suite.run(task, following(changed, told))
             by, rules = suite.noticed_by(position, trace)

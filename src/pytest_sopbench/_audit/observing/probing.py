@@ -14,6 +14,7 @@ from contextlib import chdir
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from time import monotonic
 from typing import Any, Final, TypeAlias, cast
 
 from pytest_sopbench._core.domain import Domain
@@ -128,6 +129,7 @@ class Book:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self._owner = os.getpid()
         self._doing: Mapping[str, Any] = {}
+        self._last = monotonic()
 
     def doing(self, **what: Any) -> None:
         """Announce what is done next."""
@@ -141,7 +143,13 @@ class Book:
             os._exit(0)
         self._write(line)
 
+    def beat(self) -> None:
+        """Say once a second that the process goes on, however little a busy machine gives it."""
+        if monotonic() - self._last >= 1:
+            self.say(alive=True)
+
     def _write(self, line: Mapping[str, Any]) -> None:
+        self._last = monotonic()
         data = json.dumps(line, default=repr).encode("utf-8", "replace") + b"\n"
         while data:
             data = data[os.write(self._file, data) :]

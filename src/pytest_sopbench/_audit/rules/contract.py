@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final
 
-from pytest_sopbench._audit.model import Fault, Place, error, warning
+from pytest_sopbench._audit.model import Finding, Place, error, warning
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.contract import RuleResult, check_contract
 from pytest_sopbench._core.demands import DemandKind, Known, RuleState
@@ -26,9 +25,9 @@ Results = Mapping[int, tuple[RuleResult, ...]]
 
 
 @error("policy-breaks-contract", "The run of the reference policy breaks a rule of the contract.")
-def _policy_breaks(subject: Subject) -> Iterator[Fault]:
+def _policy_breaks(subject: Subject) -> Iterator[Finding]:
     for rule, rows, why in _broken(_policy_results(subject)):
-        yield Fault(
+        yield Finding(
             place=Place(file=subject.metadata_file, column=f"contract.{rule}"),
             what=f"the policy itself breaks the rule {rule!r} on {subject.rows(rows)}: {cut(why)}",
             do="correct the rule, or the policy",
@@ -36,9 +35,9 @@ def _policy_breaks(subject: Subject) -> Iterator[Fault]:
 
 
 @error("calls-break-contract", "Expected calls break a rule of the contract.")
-def _calls_break(subject: Subject) -> Iterator[Fault]:
+def _calls_break(subject: Subject) -> Iterator[Finding]:
     for rule, rows, why in _broken(_expected_results(subject)):
-        yield Fault(
+        yield Finding(
             place=Place(file=CALLS_FILE, column=f"contract.{rule}"),
             what=f"the expected calls break the rule {rule!r} on {subject.rows(rows)}: {cut(why)}",
             do="correct the rule, or the calls",
@@ -46,7 +45,7 @@ def _calls_break(subject: Subject) -> Iterator[Fault]:
 
 
 @warning("rule-not-exercised", "No row exercises a rule of the contract.")
-def _not_exercised(subject: Subject) -> Iterator[Fault]:
+def _not_exercised(subject: Subject) -> Iterator[Finding]:
     contract = subject.domain.contract
     results = _policy_results(subject) or _expected_results(subject)
     by_rule: dict[str, list[RuleResult]] = {}
@@ -58,7 +57,7 @@ def _not_exercised(subject: Subject) -> Iterator[Fault]:
         if found and all(_is_silent(one) for one in found):
             applies = any(one.applies for one in found)
             why = "nobody who follows it makes the calls that it is about"
-            yield Fault(
+            yield Finding(
                 place=Place(file=subject.metadata_file, column=f"contract.{rule.id}"),
                 what=f"no row exercises the rule {rule.id!r}: "
                 + (why if applies else "its condition holds on none"),
@@ -73,7 +72,7 @@ def _is_silent(result: RuleResult) -> bool:
 
 
 @error("calls-differ", "The policy makes other calls than are expected of the row.")
-def _calls_differ(subject: Subject) -> Iterator[Fault]:
+def _calls_differ(subject: Subject) -> Iterator[Finding]:
     """Where the policy makes other calls than are expected of its row."""
     found: dict[str, list[int]] = {}
     for position, run in subject.observed.policy.items():
@@ -87,7 +86,7 @@ def _calls_differ(subject: Subject) -> Iterator[Fault]:
     if found:
         rows = sorted(position for positions in found.values() for position in positions)
         first = next(iter(found))
-        yield Fault(
+        yield Finding(
             place=Place(file=CALLS_FILE),
             what=f"the policy makes other calls on {subject.rows(rows)}: {cut(first)}",
             do="write the expected calls anew, or correct the policy",
@@ -95,7 +94,7 @@ def _calls_differ(subject: Subject) -> Iterator[Fault]:
 
 
 @error("state-differs", "The policy leaves another state than is expected of the row.")
-def _states_differ(subject: Subject) -> Iterator[Fault]:
+def _states_differ(subject: Subject) -> Iterator[Finding]:
     """Where the policy leaves another state than is expected of its row."""
     domain = subject.domain
     if domain.state is None or domain.state.by_policy:
@@ -111,7 +110,7 @@ def _states_differ(subject: Subject) -> Iterator[Fault]:
         first = subject.tasks[rows[0]]
         own_file = (domain.folder / STATE_FILE).is_file()
         where = f"{subject.rows(rows)} of {subject.data_file}"
-        yield Fault(
+        yield Finding(
             # Rows are counted in the data file, so a line goes with no other name.
             place=Place(file=STATE_FILE)
             if own_file
@@ -123,7 +122,7 @@ def _states_differ(subject: Subject) -> Iterator[Fault]:
 
 
 @error("calls-break-spec", "An expected call breaks the spec of its tool.")
-def _calls_break_spec(subject: Subject) -> Iterator[Fault]:
+def _calls_break_spec(subject: Subject) -> Iterator[Finding]:
     checks = compile_checks(subject.domain)
     found: dict[tuple[str, str], list[int]] = {}
     for position, task in enumerate(subject.tasks):
@@ -136,7 +135,7 @@ def _calls_break_spec(subject: Subject) -> Iterator[Fault]:
 
 
 @warning("policy-breaks-spec", "A call of the policy breaks the spec of its tool.")
-def _policy_calls_break_spec(subject: Subject) -> Iterator[Fault]:
+def _policy_calls_break_spec(subject: Subject) -> Iterator[Finding]:
     found: dict[tuple[str, str], list[int]] = {}
     for position, run in subject.observed.policy.items():
         for call in run.calls:
@@ -149,13 +148,13 @@ def _policy_calls_break_spec(subject: Subject) -> Iterator[Fault]:
 
 def _bad_calls(
     subject: Subject, found: Mapping[tuple[str, str], list[int]], file: str, what: str
-) -> Iterator[Fault]:
+) -> Iterator[Finding]:
     """One fault for each tool: the first message, and all rows."""
     tools: dict[str, tuple[str, set[int]]] = {}
     for (tool, message), positions in found.items():
         tools.setdefault(tool, (message, set()))[1].update(positions)
     for tool, (message, rows) in tools.items():
-        yield Fault(
+        yield Finding(
             place=Place(file=file, tool=tool),
             what=f"{what} on {subject.rows(sorted(rows))}: {cut(message)}",
             do="correct the spec or the call: an agent is blamed for what the policy does",
@@ -163,7 +162,7 @@ def _bad_calls(
 
 
 @warning("needless-tool", "The policy never calls a tool, or calls one that is named a distractor.")
-def _needless(subject: Subject) -> Iterator[Fault]:
+def _needless(subject: Subject) -> Iterator[Finding]:
     runs = [run for run in subject.observed.policy.values() if not run.error]
     if not runs or len(runs) < len(subject.tasks):
         return
@@ -177,7 +176,7 @@ def _needless(subject: Subject) -> Iterator[Fault]:
             what, do = "it is a distractor, and the policy calls it", "take it off 'distractors'"
         else:
             continue
-        yield Fault(place=Place(file=subject.metadata_file, tool=spec.name), what=what, do=do)
+        yield Finding(place=Place(file=subject.metadata_file, tool=spec.name), what=what, do=do)
 
 
 def _broken(results: Results) -> Iterator[tuple[str, list[int], str]]:
@@ -238,15 +237,3 @@ def _known(subject: Subject, position: int, answer: Mapping[str, JsonValue]) -> 
     return Known(
         task=task, answer=said, fields=fields, expected=expected, world=subject.domain.world
     )
-
-
-RULES: Final = (
-    _policy_breaks,
-    _calls_break,
-    _not_exercised,
-    _calls_differ,
-    _states_differ,
-    _calls_break_spec,
-    _policy_calls_break_spec,
-    _needless,
-)

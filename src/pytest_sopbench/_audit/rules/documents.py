@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from pytest_sopbench._audit.model import Fault, Place, error, warning
+from pytest_sopbench._audit.model import Finding, Place, error, warning
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.documents.schema import (
     Declared,
@@ -32,7 +32,7 @@ _ALIKE: Final = str.maketrans(
     "expected-breaks-schema",
     "An expected document breaks the schema, so that no answer can match it.",
 )
-def _expected_breaks(subject: Subject) -> Iterator[Fault]:
+def _expected_breaks(subject: Subject) -> Iterator[Finding]:
     for rules, position, violations in _broken(subject):
         compared = [one for one in violations if not rules.ignored_patterns.match(one.about)]
         if compared:
@@ -42,7 +42,7 @@ def _expected_breaks(subject: Subject) -> Iterator[Fault]:
 @warning(
     "ignored-breaks-schema", "An expected document breaks the schema at paths that are ignored."
 )
-def _ignored_breaks(subject: Subject) -> Iterator[Fault]:
+def _ignored_breaks(subject: Subject) -> Iterator[Finding]:
     for rules, position, violations in _broken(subject):
         if all(rules.ignored_patterns.match(one.about) for one in violations):
             do = "the path is ignored, so an answer can match; the schema still binds every answer"
@@ -57,10 +57,10 @@ def _broken(subject: Subject) -> Iterator[tuple[DocumentRules, int, Sequence[Vio
             yield rules, position, violations
 
 
-def _breach(subject: Subject, position: int, first: Violation, do: str) -> Fault:
+def _breach(subject: Subject, position: int, first: Violation, do: str) -> Finding:
     task = subject.tasks[position]
     what = f"{task.id}: {first.place} breaks {first.keyword} {first.demand}".rstrip()
-    return Fault(
+    return Finding(
         place=Place(file=subject.data_file, line=subject.line(position), column="expected"),
         what=f"{what}: {first.value}",
         do=do,
@@ -68,7 +68,7 @@ def _breach(subject: Subject, position: int, first: Violation, do: str) -> Fault
 
 
 @error("look-alike-value", "A value of the schema is written in letters that look like others.")
-def _look_alikes(subject: Subject) -> Iterator[Fault]:
+def _look_alikes(subject: Subject) -> Iterator[Finding]:
     rules = subject.domain.document
     for members in _enums(rules.schema) if rules else ():
         seen: dict[str, str] = {}
@@ -77,7 +77,7 @@ def _look_alikes(subject: Subject) -> Iterator[Fault]:
             twin = seen.setdefault(skeleton, member)
             if twin != member or (skeleton != member and skeleton.isascii()):
                 other = twin if twin != member else skeleton
-                yield Fault(
+                yield Finding(
                     place=Place(file=rules.schema_name if rules else ""),
                     what=f"the value {member!a} of the schema looks like {other!a}",
                     do="write it in the letters that an answer will have, or tell the two apart",
@@ -102,7 +102,7 @@ def _enums(schema: JsonValue) -> Iterator[Sequence[str]]:
 
 
 @error("no-such-path", "A path of the metadata is in no document, or is ordered and no list.")
-def _no_such_path(subject: Subject) -> Iterator[Fault]:
+def _no_such_path(subject: Subject) -> Iterator[Finding]:
     rules = subject.domain.document
     if rules is None:
         return
@@ -122,7 +122,7 @@ def _no_such_path(subject: Subject) -> Iterator[Fault]:
             else:
                 continue
             place = Place(file=subject.metadata_file, column=key)
-            yield Fault(place=place, what=f"the path {text!r}: {what}", do=do)
+            yield Finding(place=place, what=f"the path {text!r}: {what}", do=do)
 
 
 def _places(rules: DocumentRules, subject: Subject) -> Iterator[tuple[Path, bool]]:
@@ -148,11 +148,3 @@ def _written(value: JsonValue, path: Path) -> Iterator[tuple[Path, bool]]:
     elif isinstance(value, list):
         for inner in value:
             yield from _written(inner, path)
-
-
-RULES: Final = (
-    _expected_breaks,
-    _ignored_breaks,
-    _look_alikes,
-    _no_such_path,
-)

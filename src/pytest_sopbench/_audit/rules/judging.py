@@ -13,7 +13,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._audit.model import Fault, Place, error, note, warning
+from pytest_sopbench._audit.model import Finding, Place, error, note, warning
 from pytest_sopbench._audit.reading import SHOWN, Subject
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.fields.kinds import KINDS
@@ -43,10 +43,10 @@ _NUMBERED: Final = re.compile(r"[0-9]+")
 @error(
     "equal-labels", "Two labels of a field are written differently and count as the same answer."
 )
-def _equal_labels(subject: Subject) -> Iterator[Fault]:
+def _equal_labels(subject: Subject) -> Iterator[Finding]:
     for field in subject.compared:
         for one, other in colliding_labels(field, _cells(subject, field)):
-            yield Fault(
+            yield Finding(
                 place=Place(file=subject.data_file, column=field.name),
                 what=f"the labels {one!r} and {other!r} count as the same answer",
                 do="write them in one way, or give them names that differ by a word",
@@ -54,12 +54,12 @@ def _equal_labels(subject: Subject) -> Iterator[Fault]:
 
 
 @error("mixed-script-label", "A label mixes the letters of two scripts that look alike.")
-def _look_alikes(subject: Subject) -> Iterator[Fault]:
+def _look_alikes(subject: Subject) -> Iterator[Finding]:
     for field in subject.compared:
         for label in _labels(subject, field):
             scripts = {script for sign in label if (script := _script(sign))}
             if len(scripts) > 1:
-                yield Fault(
+                yield Finding(
                     place=Place(file=subject.data_file, column=field.name),
                     what=f"the label {label!r} mixes letters of {' and '.join(sorted(scripts))}",
                     do="type it anew: nobody sees the difference, and the judge does",
@@ -74,7 +74,7 @@ def _script(sign: str) -> str:
 
 
 @note("contained-label", "A label stands inside of another, as `valid` in `invalid`.")
-def _contained(subject: Subject) -> Iterator[Fault]:
+def _contained(subject: Subject) -> Iterator[Finding]:
     for field in subject.compared:
         labels = [fold(label) for label in _labels(subject, field)]
         pairs = [
@@ -85,7 +85,7 @@ def _contained(subject: Subject) -> Iterator[Fault]:
         ]
         if pairs and field.type in (FieldType.ENUM, FieldType.BOOLEAN):
             shown = ", ".join(f"{one!r} in {other!r}" for one, other in pairs[:SHOWN])
-            yield Fault(
+            yield Finding(
                 place=Place(file=subject.data_file, column=field.name),
                 what=f"a label stands inside of another: {shown}",
                 do="comparison is exact here; scorers that look for a part of a text confuse them",
@@ -93,13 +93,13 @@ def _contained(subject: Subject) -> Iterator[Fault]:
 
 
 @warning("chance", "One answer, given to every row, is right for more than 60 % of them.")
-def _chance(subject: Subject) -> Iterator[Fault]:
+def _chance(subject: Subject) -> Iterator[Finding]:
     if not subject.compared or len(subject.tasks) < 2:  # noqa: PLR2004 - one row has one answer
         return
     answer, rows = Counter(subject.answers).most_common(1)[0]
     share = rows / len(subject.tasks)
     if CHANCE < share < 1:
-        yield Fault(
+        yield Finding(
             place=Place(file=subject.data_file),
             what=f"{answer!r} is right for {rows} of {len(subject.tasks)} rows ({share:.0%})",
             do="an agent that always says so has this TSR; add rows with other answers",
@@ -107,7 +107,7 @@ def _chance(subject: Subject) -> Iterator[Fault]:
 
 
 @warning("null-label", "A label reads as a missing value, as `None` does, and is not declared.")
-def _null_labels(subject: Subject) -> Iterator[Fault]:
+def _null_labels(subject: Subject) -> Iterator[Finding]:
     for field in subject.compared:
         declared = {fold(value) for value in field.values} if field.declared else set[str]()
         cells = _cells(subject, field)
@@ -119,28 +119,15 @@ def _null_labels(subject: Subject) -> Iterator[Fault]:
             and fold(cell) not in declared
         )
         for label, rows in found.items():
-            yield Fault(
+            yield Finding(
                 place=Place(file=subject.data_file, column=field.name),
                 what=f"{label!r} is expected on {rows} rows, and reads as a missing value",
                 do=f'declare it: "outputs": {{"{field.name}": {{"values": [...]}}}}',
             )
 
 
-@note("inferred-type", "The type of an output field is not declared; says what was assumed.")
-def _inferred(subject: Subject) -> Iterator[Fault]:
-    for field in subject.compared:
-        if not field.declared:
-            values = f": {', '.join(map(repr, field.values[:SHOWN]))}" if field.values else ""
-            more = " ..." if len(field.values) > SHOWN else ""
-            yield Fault(
-                place=Place(file=subject.metadata_file, column=f"outputs.{field.name}"),
-                what=f"the type is not declared, and taken for {field.type.value}{values}{more}",
-                do=f'"outputs": {{"{field.name}": {{"type": "{field.type.value}"}}}}',
-            )
-
-
 @warning("mixed-column", "A few cells make text of a column whose other cells are numbers.")
-def _mixed_columns(subject: Subject) -> Iterator[Fault]:
+def _mixed_columns(subject: Subject) -> Iterator[Finding]:
     table = subject.folder.table
     declared = subject.folder.metadata.get("types")
     known = declared if isinstance(declared, dict) else {}
@@ -153,10 +140,23 @@ def _mixed_columns(subject: Subject) -> Iterator[Fault]:
         odd = _odd_ones(table.cells(name))
         if odd:
             words = first_of(map(repr, odd), SHOWN)
-            yield Fault(
+            yield Finding(
                 place=Place(file=subject.data_file, column=name),
                 what=f"most cells are numbers, and {words} make it a column of text",
                 do=f'correct them, or declare it: "types": {{"{name}": "text"}}',
+            )
+
+
+@note("inferred-type", "The type of an output field is not declared; says what was assumed.")
+def _inferred(subject: Subject) -> Iterator[Finding]:
+    for field in subject.compared:
+        if not field.declared:
+            values = f": {', '.join(map(repr, field.values[:SHOWN]))}" if field.values else ""
+            more = " ..." if len(field.values) > SHOWN else ""
+            yield Finding(
+                place=Place(file=subject.metadata_file, column=f"outputs.{field.name}"),
+                what=f"the type is not declared, and taken for {field.type.value}{values}{more}",
+                do=f'"outputs": {{"{field.name}": {{"type": "{field.type.value}"}}}}',
             )
 
 
@@ -188,14 +188,14 @@ _MOST: Final = 100
 
 
 @error("takes-anything", "A pattern or a list of phrases takes answers that say nothing.")
-def _takes_anything(subject: Subject) -> Iterator[Fault]:
+def _takes_anything(subject: Subject) -> Iterator[Finding]:
     for field in subject.domain.fields:
         if field.compare not in KINDS:
             continue
         for position, task in enumerate(subject.tasks):
             expected = task.expected_as_written[field.name]
             if not any(compare(field, expected, said) for said in NOTHING_SAID):
-                yield Fault(
+                yield Finding(
                     place=Place(
                         file=subject.data_file, line=subject.line(position), column=field.name
                     ),
@@ -207,7 +207,7 @@ def _takes_anything(subject: Subject) -> Iterator[Fault]:
 @warning(
     "takes-another", "By `similar`, the text that one row expects is right for another row as well."
 )
-def _takes_another(subject: Subject) -> Iterator[Fault]:
+def _takes_another(subject: Subject) -> Iterator[Finding]:
     for field in subject.domain.fields:
         comparer = _similar(subject, field) if field.compare is Compare.SIMILAR else None
         if comparer is None:
@@ -218,7 +218,7 @@ def _takes_another(subject: Subject) -> Iterator[Fault]:
         for one, other in combinations([*different][:_MOST], 2):
             (first, task), (second, _) = different[one], different[other]
             if ask(comparer, _question(field, task, one, other), None).held:
-                yield Fault(
+                yield Finding(
                     place=Place(
                         file=subject.data_file, line=subject.line(second), column=field.name
                     ),
@@ -245,16 +245,3 @@ def _question(field: OutputField, task: Task, expected: str, actual: str) -> Que
     return Question(
         field=field, place=0, expected=expected, actual=actual, task=task, answer=answer
     )
-
-
-RULES: Final = (
-    _equal_labels,
-    _look_alikes,
-    _contained,
-    _chance,
-    _null_labels,
-    _mixed_columns,
-    _inferred,
-    _takes_anything,
-    _takes_another,
-)

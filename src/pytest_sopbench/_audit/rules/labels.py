@@ -16,7 +16,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_sopbench._audit.model import Fault, Place, error, warning
+from pytest_sopbench._audit.model import Finding, Place, error, warning
 from pytest_sopbench._audit.observing.sandbox import PolicyRun
 from pytest_sopbench._audit.policy_source import flat_columns, frozen
 from pytest_sopbench._audit.reading import Subject
@@ -75,12 +75,12 @@ def agreement(subject: Subject) -> tuple[int, int]:
 
 
 @error("policy-disagrees", "The reference policy gives another answer than the row expects.")
-def _policy_disagrees(subject: Subject) -> Iterator[Fault]:
+def _policy_disagrees(subject: Subject) -> Iterator[Finding]:
     for run in subject.observed.policy.values():
         task = subject.tasks[run.position]
         why = "" if run.error or task.disagreement else disagreement(subject, run)
         if why:
-            yield Fault(
+            yield Finding(
                 place=Place(file=subject.data_file, line=task.line),
                 what=f"{task.id}: {cut(why)}",
                 do="correct the label, the text or the policy, or --write-disagreements",
@@ -88,14 +88,14 @@ def _policy_disagrees(subject: Subject) -> Iterator[Fault]:
 
 
 @error("policy-fails", "The reference policy fails on a row.")
-def _policy_fails(subject: Subject) -> Iterator[Fault]:
+def _policy_fails(subject: Subject) -> Iterator[Finding]:
     """One fault for each error, with the rows that it has."""
     failed: dict[str, list[int]] = {}
     for run in subject.observed.policy.values():
         if run.error:
             failed.setdefault(run.error, []).append(run.position)
     for why, rows in failed.items():
-        yield Fault(
+        yield Finding(
             place=Place(file=POLICY_FILE),
             what=f"it fails on {subject.rows(rows)}: {cut(why)}",
             do="a policy answers every row; what a tool refuses is a ToolError that it may catch",
@@ -106,11 +106,11 @@ def _policy_fails(subject: Subject) -> Iterator[Fault]:
     "settled-disagreement",
     "A row is said to disagree with the SOP, and the policy gives its label.",
 )
-def _settled(subject: Subject) -> Iterator[Fault]:
+def _settled(subject: Subject) -> Iterator[Finding]:
     for run in subject.observed.policy.values():
         task = subject.tasks[run.position]
         if task.disagreement and not run.error and not mismatches(subject, run):
-            yield Fault(
+            yield Finding(
                 place=Place(file=subject.data_file, line=task.line),
                 what=f"{task.id} is said to disagree with the SOP, and the policy gives its label",
                 do="empty the cell: the row counts again",
@@ -120,12 +120,12 @@ def _settled(subject: Subject) -> Iterator[Fault]:
 @error(
     "contradicting-rows", "Rows are equal in inputs and tool results, and expect different answers."
 )
-def _contradicting(subject: Subject) -> Iterator[Fault]:
+def _contradicting(subject: Subject) -> Iterator[Finding]:
     for rows in equal_cases(subject):
         labels = [subject.answers[one] for one in rows]
         if len(set(labels)) > 1:
             said = ", ".join(f"{label!r} {count}" for label, count in Counter(labels).most_common())
-            yield Fault(
+            yield Finding(
                 place=Place(file=subject.data_file, line=subject.line(rows[0])),
                 what=f"{subject.rows(rows)} are equal for every agent, and expect {cut(said)}",
                 do="correct a label, or add the column that makes the difference",
@@ -316,11 +316,3 @@ def _replace(path: Path, text: str) -> None:
             file.write(text.encode("utf-8"))
     except OSError as fault:
         raise LoadingError(path, f"cannot be written: {fault.strerror or fault}") from fault
-
-
-RULES: Final = (
-    _policy_disagrees,
-    _policy_fails,
-    _settled,
-    _contradicting,
-)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from itertools import pairwise
 from typing import Final
 
-from pytest_sopbench._audit.model import Fault, Place, error, note, warning
+from pytest_sopbench._audit.model import Finding, Place, error, note, warning
 from pytest_sopbench._audit.policy_source import (
     frozen,
     right_by_category,
@@ -208,9 +208,9 @@ Columns = Mapping[str, Sequence[JsonValue]]
 
 
 @error("answer-in-input", "An input is equal to an output, tells it one to one, or repeats it.")
-def _inputs_with_answers(subject: Subject) -> Iterator[Fault]:
+def _inputs_with_answers(subject: Subject) -> Iterator[Finding]:
     for column, name, how in _leaks(subject, subject.inputs):
-        yield Fault(
+        yield Finding(
             place=Place(file=subject.data_file, column=column),
             what=f"this input {how} {name!r}",
             do="the agent is given the answer: take the column off 'input_columns'",
@@ -221,12 +221,12 @@ def _inputs_with_answers(subject: Subject) -> Iterator[Fault]:
     "answer-from-tool",
     "What a tool serves is equal to an output, tells it one to one, repeats or names it.",
 )
-def _tools_with_answers(subject: Subject) -> Iterator[Fault]:
+def _tools_with_answers(subject: Subject) -> Iterator[Finding]:
     told = list(_leaks(subject, subject.served))
     told += _named(subject, {(column, name) for column, name, _ in told})
     for column, name, how in told:
         tool = _tool_of(subject, column)
-        yield Fault(
+        yield Finding(
             place=Place(file=subject.metadata_file, column=column, tool=tool),
             what=f"what this tool serves {how} {name!r}",
             do="the tool decides, and the procedure tests nothing: serve what it is decided by",
@@ -237,12 +237,12 @@ def _tools_with_answers(subject: Subject) -> Iterator[Fault]:
     "result-in-input",
     "An input is what a tool answers, though who calls the tool does not give it.",
 )
-def _results_among_inputs(subject: Subject) -> Iterator[Fault]:
+def _results_among_inputs(subject: Subject) -> Iterator[Finding]:
     """What a tool is there to tell, and the agent is given from the start."""
     for column in subject.domain.input_columns:
         tools = [one.name for one in subject.domain.tool_specs if _tells(subject, one, column)]
         if tools and column != subject.id_column:
-            yield Fault(
+            yield Finding(
                 place=Place(file=subject.metadata_file, column=column, tool=tools[0]),
                 what="this input is what the tool answers, so that nobody needs to call it",
                 do="take it off 'input_columns', or off what the tool returns",
@@ -325,11 +325,28 @@ def _is_equal(
     return all(subject.label(name, cell) == label for cell, label in pairs)
 
 
+@note("personal-data", "Agents are given names, mail addresses or phone numbers of persons.")
+def _persons(subject: Subject) -> Iterator[Finding]:
+    found: dict[str, str] = {}
+    for leaf, cells in {**subject.inputs, **subject.served}.items():
+        texts = [cell for cell in cells if isinstance(cell, str)]
+        column = leaf.split(".", maxsplit=1)[0]
+        held = about_persons(column, texts) if texts else ""
+        if held and column not in subject.domain.private_columns:
+            found.setdefault(column, held)
+    for column, held in found.items():
+        yield Finding(
+            place=Place(file=subject.data_file, column=column),
+            what=f"this column seems to hold {held} of persons, and agents are given it",
+            do="name it in 'private_columns', or take it away, unless the persons are made up",
+        )
+
+
 @warning(
     "one-column-tells",
     "One question about one column gives an output on more than 90 % of the rows.",
 )
-def _one_column_tells(subject: Subject) -> Iterator[Fault]:
+def _one_column_tells(subject: Subject) -> Iterator[Finding]:
     rows = len(subject.tasks)
     columns = {**subject.inputs, **subject.served} if rows >= _FEWEST_ROWS else {}
     for name, labels in subject.labels.items():
@@ -344,7 +361,7 @@ def _one_column_tells(subject: Subject) -> Iterator[Fault]:
         )
         for column, right in told.most_common(1):
             others = f" (others that do: {len(told) - 1})" if len(told) > 1 else ""
-            yield Fault(
+            yield Finding(
                 place=Place(file=subject.data_file, column=column),
                 what=f"one question about it gives {name!r} on {right} of {rows} rows{others}",
                 do="few rows test the rest of the procedure; add rows in which it decides",
@@ -358,29 +375,3 @@ def _right(cells: Sequence[JsonValue], labels: Sequence[str]) -> int:
     if any(isinstance(cell, str) for cell in cells):
         return max(right_by_category(cells, labels), _right_by_name(cells, labels))
     return right_by_one_question(cells, labels)
-
-
-@note("personal-data", "Agents are given names, mail addresses or phone numbers of persons.")
-def _persons(subject: Subject) -> Iterator[Fault]:
-    found: dict[str, str] = {}
-    for leaf, cells in {**subject.inputs, **subject.served}.items():
-        texts = [cell for cell in cells if isinstance(cell, str)]
-        column = leaf.split(".", maxsplit=1)[0]
-        held = about_persons(column, texts) if texts else ""
-        if held and column not in subject.domain.private_columns:
-            found.setdefault(column, held)
-    for column, held in found.items():
-        yield Fault(
-            place=Place(file=subject.data_file, column=column),
-            what=f"this column seems to hold {held} of persons, and agents are given it",
-            do="name it in 'private_columns', or take it away, unless the persons are made up",
-        )
-
-
-RULES: Final = (
-    _inputs_with_answers,
-    _tools_with_answers,
-    _results_among_inputs,
-    _persons,
-    _one_column_tells,
-)

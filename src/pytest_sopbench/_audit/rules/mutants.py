@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._audit.model import Fault, Place, Score, error, note, warning
+from pytest_sopbench._audit.model import Finding, Place, Score, error, note, warning
 from pytest_sopbench._audit.observing.mutants import BY, Mutant, Mutation
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._loading.evidence import STRONG_FILE, data_hash
@@ -28,12 +28,12 @@ SOFT: Final = "error-fails-nothing"
 
 
 @error(UNFINISHED, "With --mutants: wrong agents that were not run; the score counts the others.")
-def _unfinished(seen: Subject) -> Iterator[Fault]:
+def _unfinished(seen: Subject) -> Iterator[Finding]:
     mutation = seen.mutation
     if mutation is None or mutation.is_whole:
         return
     ends = [f"the process that ran them {one.kind} at {one.detail}" for one in mutation.incidents]
-    yield Fault(
+    yield Finding(
         place=Place(file=(seen.domain.policy_file or seen.domain.data_file).name),
         what=f"not every wrong agent was run: {'; '.join(ends)}",
         do="give them more time by --time-limit, or mend what ends the process",
@@ -41,7 +41,7 @@ def _unfinished(seen: Subject) -> Iterator[Fault]:
 
 
 @warning(SURVIVES, "With --mutants: a change of the policy that nothing in the suite notices.")
-def _survivors(seen: Subject) -> Iterator[Fault]:
+def _survivors(seen: Subject) -> Iterator[Finding]:
     for one in _alive(seen.mutation):
         if one.line and not one.noticed:
             do = _remedy(one, seen) or _row_to_add(one)
@@ -50,34 +50,34 @@ def _survivors(seen: Subject) -> Iterator[Fault]:
                 tasks = _tasks(one.mends, seen.domain.task_ids)
                 what += f", but it gives the expected answer on {tasks}, and the policy does not"
                 do = f"see whether the policy is wrong here; else {do}"
-            yield Fault(place=one.place, what=what, do=do)
-
-
-@note(THIN, "With --mutants: a change of the policy that a single task notices.")
-def _thin(seen: Subject) -> Iterator[Fault]:
-    for one in _alive(seen.mutation):
-        if one.line and 0 < len(one.fails) < _FEWEST:
-            task = seen.domain.task_ids[one.fails[0]]
-            what = f"{_clause(one)}is noticed on one task alone, {task}"
-            yield Fault(place=one.place, what=what, do="add a second row that it decides")
+            yield Finding(place=one.place, what=what, do=do)
 
 
 @warning(
     UNNOTICED, "With --mutants: right calls, changed as agents go wrong, that nothing notices."
 )
-def _ways(seen: Subject) -> Iterator[Fault]:
+def _ways(seen: Subject) -> Iterator[Finding]:
     for one in _alive(seen.mutation):
         if not one.line and not one.noticed:
             do = _remedy(one, seen) or _OTHERWISE.get(one.kind, _SNAPSHOT)
-            yield Fault(place=one.place, what=_what(one, seen.mutation), do=do)
+            yield Finding(place=one.place, what=_what(one, seen.mutation), do=do)
 
 
 @note(SOFT, "With --mutants: an error that is counted, and fails no run.")
-def _soft(seen: Subject) -> Iterator[Fault]:
+def _soft(seen: Subject) -> Iterator[Finding]:
     for one in _alive(seen.mutation):
         if one.noticed and not one.fails:
             what, do = _softly(one, seen)
-            yield Fault(place=one.place, what=f"{_clause(one)}{what}", do=do)
+            yield Finding(place=one.place, what=f"{_clause(one)}{what}", do=do)
+
+
+@note(THIN, "With --mutants: a change of the policy that a single task notices.")
+def _thin(seen: Subject) -> Iterator[Finding]:
+    for one in _alive(seen.mutation):
+        if one.line and 0 < len(one.fails) < _FEWEST:
+            task = seen.domain.task_ids[one.fails[0]]
+            what = f"{_clause(one)}is noticed on one task alone, {task}"
+            yield Finding(place=one.place, what=what, do="add a second row that it decides")
 
 
 def _softly(one: Mutant, seen: Subject) -> tuple[str, str]:
@@ -178,16 +178,6 @@ def _tasks(rows: Sequence[int], ids: Sequence[str]) -> str:
 
 def _of(count: int, of: int) -> str:
     return f"{count} of {of} task{'' if of == 1 else 's'}"
-
-
-RULES: Final = (
-    _unfinished,
-    _survivors,
-    _ways,
-    _soft,
-    _thin,
-)
-RULE_NAMES: Final = frozenset(one.name for one in RULES)
 
 
 def score(mutation: Mutation, accepted: Iterable[Place] = ()) -> Score:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Final
 
-from pytest_sopbench._audit.model import Fault, Place, note, warning
+from pytest_sopbench._audit.model import Finding, Place, note, warning
 from pytest_sopbench._audit.policy_source import (
     PolicyNumber,
     every_number,
@@ -30,7 +30,7 @@ _MANY: Final = 40
 @warning(
     "unwritten-number", "Labels change when a column passes a number that the SOP does not state."
 )
-def _unwritten_numbers(subject: Subject) -> Iterator[Fault]:
+def _unwritten_numbers(subject: Subject) -> Iterator[Finding]:
     sop = _sop(subject)
     rows = [{**task.results, **task.inputs} for task in subject.tasks]
     columns = flat_columns(rows)
@@ -38,7 +38,7 @@ def _unwritten_numbers(subject: Subject) -> Iterator[Fault]:
         for column, cells in columns.items():
             for one in cut_offs(cells, labels):
                 if not any(one.below <= stated <= one.above for stated in sop.stated):
-                    yield Fault(
+                    yield Finding(
                         place=Place(file=_sop_file(subject)),
                         what=f"{name!r} changes from {one.before!r} to {one.after!r} when"
                         f" {column!r} passes from {one.below} to {one.above}, and no such number"
@@ -48,7 +48,7 @@ def _unwritten_numbers(subject: Subject) -> Iterator[Fault]:
 
 
 @warning("label-not-in-sop", "Rows expect a label that the SOP never names.")
-def _labels_not_in_sop(subject: Subject) -> Iterator[Fault]:
+def _labels_not_in_sop(subject: Subject) -> Iterator[Finding]:
     text = fold(subject.domain.sop)
     for field in subject.compared:
         if field.type not in (FieldType.ENUM, FieldType.LIST):
@@ -62,7 +62,7 @@ def _labels_not_in_sop(subject: Subject) -> Iterator[Fault]:
         ]
         # If none stands there, the field holds texts and no labels.
         if lacking and len(labels) <= _MANY and (len(lacking) < len(labels) or len(labels) < SHOWN):
-            yield Fault(
+            yield Finding(
                 place=Place(file=_sop_file(subject), column=field.name),
                 what=f"rows expect {listed(map(repr, lacking))}, which the procedure never names",
                 do="name every answer that there is, in the words that are expected",
@@ -80,21 +80,21 @@ def _expected_words(subject: Subject, name: str) -> list[str]:
 
 
 @warning("label-without-row", "The SOP or the metadata name a label that no row expects.")
-def _labels_without_rows(subject: Subject) -> Iterator[Fault]:
+def _labels_without_rows(subject: Subject) -> Iterator[Finding]:
     for field in subject.compared:
         if field.type is not FieldType.ENUM:
             continue
         met = {subject.label(field.name, label) for label in subject.labels[field.name]}
         declared = [one for one in field.values if subject.label(field.name, one) not in met]
         for label in declared:
-            yield Fault(
+            yield Finding(
                 place=Place(file=subject.metadata_file, column=f"outputs.{field.name}"),
                 what=f"{label!r} is a value of the field, and no row expects it",
                 do="add rows in which it is right, or take it off the values",
             )
         beside = " and ".join(map(repr, field.values[:2]))
         for label, line in _named_beside(subject, field.values):
-            yield Fault(
+            yield Finding(
                 place=Place(file=_sop_file(subject), line=line),
                 what=f"the procedure names {label!r} beside {beside}, and no row"
                 f" expects it as {field.name!r}",
@@ -138,7 +138,7 @@ def _is_like(name: str, labels: Sequence[str]) -> bool:
 @warning(
     "policy-number", "The policy decides by a number that its clause, or the SOP, does not state."
 )
-def _policy_numbers(subject: Subject) -> Iterator[Fault]:
+def _policy_numbers(subject: Subject) -> Iterator[Finding]:
     sop = _sop(subject)
     every = policy_numbers(subject.text(POLICY_FILE))
     claimed = {one.value for one in every}
@@ -159,8 +159,8 @@ def _policy_numbers(subject: Subject) -> Iterator[Fault]:
             yield _unstated(one, where)
 
 
-def _unstated(one: PolicyNumber, where: str) -> Fault:
-    return Fault(
+def _unstated(one: PolicyNumber, where: str) -> Finding:
+    return Finding(
         place=Place(file=POLICY_FILE, line=one.line),
         what=f"the policy decides by {one.value}, and {where}",
         do="one of the two is wrong: correct the text, the policy, or the number of the clause",
@@ -168,7 +168,7 @@ def _unstated(one: PolicyNumber, where: str) -> Fault:
 
 
 @warning("sop-number", "The SOP compares with a number that the policy does not have.")
-def _sop_thresholds(subject: Subject) -> Iterator[Fault]:
+def _sop_thresholds(subject: Subject) -> Iterator[Finding]:
     source = subject.text(POLICY_FILE)
     if not source:
         return
@@ -181,7 +181,7 @@ def _sop_thresholds(subject: Subject) -> Iterator[Fault]:
     unknown = [one for one in stated if one.value not in every]
     # A policy that has few of them keeps its numbers elsewhere, or decides by something else.
     for threshold in unknown if 2 * len(unknown) <= len(stated) else ():
-        yield Fault(
+        yield Finding(
             place=Place(file=_sop_file(subject), line=threshold.line),
             what=f"the procedure says {cut(threshold.words)!r}, and the policy has no such number",
             do="one of the two is wrong, or the policy leaves this out",
@@ -189,9 +189,9 @@ def _sop_thresholds(subject: Subject) -> Iterator[Fault]:
 
 
 @warning("broken-range", "The ranges of a table in the SOP overlap, or leave a gap.")
-def _broken_ranges(subject: Subject) -> Iterator[Fault]:
+def _broken_ranges(subject: Subject) -> Iterator[Finding]:
     for line, what in _sop(subject).broken_ranges:
-        yield Fault(
+        yield Finding(
             place=Place(file=_sop_file(subject), line=line),
             what=what,
             do="let each range of the table begin where the one before it ends",
@@ -202,7 +202,7 @@ def _broken_ranges(subject: Subject) -> Iterator[Fault]:
     "unexercised-number",
     "The SOP compares with a number that no column has values on both sides of.",
 )
-def _unexercised(subject: Subject) -> Iterator[Fault]:
+def _unexercised(subject: Subject) -> Iterator[Finding]:
     """A threshold that lies outside of all that any column of numbers holds."""
     rows = [{**task.results, **task.inputs} for task in subject.tasks]
     bounds = [_bounds(cells) for cells in flat_columns(rows).values()]
@@ -210,7 +210,7 @@ def _unexercised(subject: Subject) -> Iterator[Fault]:
         scaled = list(same_numbers(threshold.value))
         # Days and ages are counted from dates, which no column holds as numbers.
         if not any(low <= one <= high for low, high in filter(None, bounds) for one in scaled):
-            yield Fault(
+            yield Finding(
                 place=Place(file=_sop_file(subject), line=threshold.line),
                 what=f"{threshold.words!r}: no column of numbers has values on both sides",
                 do="add rows on both sides of it, if it is no count or sum",
@@ -227,7 +227,7 @@ def _bounds(cells: Sequence[object]) -> tuple[Decimal, Decimal] | None:
 
 
 @warning("unknown-clause", "A rule of the contract cites a clause that the SOP does not have.")
-def _clauses(subject: Subject) -> Iterator[Fault]:
+def _clauses(subject: Subject) -> Iterator[Finding]:
     sop = _sop(subject)
     contract = subject.domain.contract
     numbering = sop.numbering
@@ -235,7 +235,7 @@ def _clauses(subject: Subject) -> Iterator[Fault]:
         for number in re.findall(r"[0-9]+(?:\.[0-9]+)*", rule.clause):
             if number not in numbering:
                 near = nearest(number, numbering)
-                yield Fault(
+                yield Finding(
                     place=Place(file=subject.metadata_file, column=f"contract.{rule.id}"),
                     what=f"the rule {rule.id!r} cites clause {number}, which the procedure lacks",
                     do=f"is clause {near} meant?" if near else "cite the clause that asks for it",
@@ -248,15 +248,3 @@ def _sop(subject: Subject) -> SopText:
 
 def _sop_file(subject: Subject) -> str:
     return next((name for name in SOP_FILES if name in subject.folder.files), SOP_FILES[0])
-
-
-RULES: Final = (
-    _unwritten_numbers,
-    _labels_not_in_sop,
-    _labels_without_rows,
-    _policy_numbers,
-    _sop_thresholds,
-    _broken_ranges,
-    _unexercised,
-    _clauses,
-)

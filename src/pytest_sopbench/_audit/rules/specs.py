@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import jsonschema_rs
 
-from pytest_sopbench._audit.model import Fault, Place, error, warning
+from pytest_sopbench._audit.model import Finding, Place, error, warning
 from pytest_sopbench._audit.policy_source import frozen
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
@@ -20,7 +20,7 @@ from pytest_sopbench._loading.tools import parameter_names
 
 
 @warning("row-breaks-spec", "What a row says of a parameter is not what the spec of a tool allows.")
-def _rows_break_spec(subject: Subject) -> Iterator[Fault]:
+def _rows_break_spec(subject: Subject) -> Iterator[Finding]:
     """One fault for each column and the rows of it, whatever number of tools they break."""
     tools: dict[tuple[str, tuple[int, ...]], list[tuple[ToolSpec, str]]] = {}
     for spec in subject.domain.tool_specs:
@@ -33,7 +33,7 @@ def _rows_break_spec(subject: Subject) -> Iterator[Fault]:
         names = [spec.name for spec, _ in broken_by]
         first = subject.tasks[rows[0]]
         value, cell = {**first.results, **first.inputs}[name], subject.cell(name, rows[0])
-        yield Fault(
+        yield Finding(
             place=Place(file=subject.data_file, line=first.line, column=name, tool=names[0]),
             what=f"{subject.rows(rows)} break the spec of {listed(names)}, such as {shown(value)}",
             do=_as_text(name) if all(_takes(*one, cell) for one in broken_by) else _CORRECT,
@@ -106,19 +106,19 @@ def _validator(spec: ToolSpec, name: str) -> Any:
 
 
 @error("spec-without-tool", "A tool has a spec, and nothing serves it.")
-def _specs_without_tools(subject: Subject) -> Iterator[Fault]:
+def _specs_without_tools(subject: Subject) -> Iterator[Finding]:
     domain = subject.domain
     sights = subject.observed.tools
     idle = [one.name for one in domain.tool_specs if one.name not in domain.codeless]
     if domain.tools_file is None and domain.mcp is None and idle:
-        yield Fault(
+        yield Finding(
             place=Place(file=SPECS_FILE),
             what=f"nothing serves {listed(idle)}",
             do=f"add a {TOOLS_FILE}, or name them under 'tools' in the metadata",
         )
     for name in idle if domain.tools_file is not None else ():
         if name in sights and sights[name].unknown:
-            yield Fault(
+            yield Finding(
                 place=Place(file=TOOLS_FILE, tool=name),
                 what="the manager answers as it answers to a tool that there is not",
                 do="implement it, or take its spec away",
@@ -126,11 +126,11 @@ def _specs_without_tools(subject: Subject) -> Iterator[Fault]:
 
 
 @warning("tool-without-spec", "The manager has the method of a tool that no spec names.")
-def _tools_without_specs(subject: Subject) -> Iterator[Fault]:
+def _tools_without_specs(subject: Subject) -> Iterator[Finding]:
     named = {spec.name for spec in subject.domain.tool_specs}
     for name in subject.observed.extra_tools:
         if name not in named:
-            yield Fault(
+            yield Finding(
                 place=Place(file=TOOLS_FILE, tool=name),
                 what="the manager has a method of this name, and there is no spec of it",
                 do="write its spec, or let its name begin with an underscore",
@@ -138,7 +138,7 @@ def _tools_without_specs(subject: Subject) -> Iterator[Fault]:
 
 
 @error("parameter-not-accepted", "Spec and implementation of a tool have different parameters.")
-def _unaccepted(subject: Subject) -> Iterator[Fault]:
+def _unaccepted(subject: Subject) -> Iterator[Finding]:
     for spec in subject.domain.tool_specs:
         sight = subject.observed.tools.get(spec.name)
         signature = sight.signature if sight is not None else None
@@ -148,14 +148,14 @@ def _unaccepted(subject: Subject) -> Iterator[Fault]:
             continue
         refused = [one for one in names if one not in signature.accepts]
         if refused and not signature.anything:
-            yield Fault(
+            yield Finding(
                 place=Place(file=TOOLS_FILE, tool=spec.name),
                 what=f"its method does not accept {listed(map(repr, refused))}, which its spec has",
                 do="accept it, or take it out of the spec",
             )
         lacking = [one for one in signature.required if one not in names]
         if lacking:
-            yield Fault(
+            yield Finding(
                 place=Place(file=TOOLS_FILE, tool=spec.name),
                 what=f"its method needs {listed(map(repr, lacking))}, which its spec does not have",
                 do="add it to the spec, or give it a default",
@@ -163,7 +163,7 @@ def _unaccepted(subject: Subject) -> Iterator[Fault]:
 
 
 @warning("optional-key", "A look-up tool needs a parameter that its spec does not require.")
-def _optional_keys(subject: Subject) -> Iterator[Fault]:
+def _optional_keys(subject: Subject) -> Iterator[Finding]:
     for spec in subject.domain.tool_specs:
         lookup = subject.domain.lookups.get(spec.name)
         if lookup is None:
@@ -172,7 +172,7 @@ def _optional_keys(subject: Subject) -> Iterator[Fault]:
         needed = required if isinstance(required, list) else []
         for name in (*lookup.key, *lookup.check, *lookup.record_key):
             if name not in needed:
-                yield Fault(
+                yield Finding(
                     place=Place(file=SPECS_FILE, column=name, tool=spec.name),
                     what="the tool looks it up, and the spec does not require it",
                     do="add it to 'required': a call without it fails",
@@ -183,12 +183,12 @@ def _optional_keys(subject: Subject) -> Iterator[Fault]:
     "unread-argument",
     "A look-up tool requires an argument that a column tells, and never looks at it.",
 )
-def _unread(subject: Subject) -> Iterator[Fault]:
+def _unread(subject: Subject) -> Iterator[Finding]:
     for spec in subject.domain.tool_specs:
         lookup = subject.domain.lookups.get(spec.name)
         unread = _not_looked_at(subject, spec, lookup) if lookup is not None else []
         if unread:
-            yield Fault(
+            yield Finding(
                 place=Place(file=subject.metadata_file, tool=spec.name),
                 what=f"it requires {listed(map(repr, unread))} and does not look at it",
                 do="name it in 'key' or 'check', or a call for another row is served",
@@ -202,13 +202,3 @@ def _not_looked_at(subject: Subject, spec: ToolSpec, lookup: LookupTool) -> list
     names: list[JsonValue] = required if isinstance(required, list) and lookup.returns else []
     row = {**subject.tasks[0].inputs, **subject.tasks[0].results} if subject.tasks else {}
     return [str(name) for name in names if name in row and name not in looked_at]
-
-
-RULES: Final = (
-    _rows_break_spec,
-    _specs_without_tools,
-    _tools_without_specs,
-    _unaccepted,
-    _optional_keys,
-    _unread,
-)

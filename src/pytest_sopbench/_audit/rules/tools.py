@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from pytest_sopbench._audit.model import Fault, Place, error, warning
+from pytest_sopbench._audit.model import Finding, Place, error, warning
 from pytest_sopbench._audit.observing.sandbox import Incident, IncidentKind, ToolAnswer, ToolSight
 from pytest_sopbench._audit.policy_source import changing_calls, frozen, parsed
 from pytest_sopbench._audit.reading import Subject
@@ -38,10 +38,10 @@ _SAID: Final[Mapping[IncidentKind, str]] = {
 @error(
     "code-fails", "Own code hangs, exits, forks, crashes, prints megabytes or cannot be imported."
 )
-def _code_fails(subject: Subject) -> Iterator[Fault]:
+def _code_fails(subject: Subject) -> Iterator[Finding]:
     for one in subject.observed.incidents:
         detail = f" ({one.detail})" if one.detail else ""
-        yield Fault(
+        yield Finding(
             place=_place(subject, one),
             what=f"the code {_SAID[one.kind]}{detail}",
             do=f"{_remedy(one.detail, 'correct it')}; the findings about what came after it are"
@@ -70,19 +70,19 @@ def _place(subject: Subject, incident: Incident) -> Place:
 
 
 @error("stub", "A tool of own code returns nothing on every row, or has an empty body.")
-def _stubs(subject: Subject) -> Iterator[Fault]:
+def _stubs(subject: Subject) -> Iterator[Finding]:
     called = {one.name for one in _called(subject)}
     tools = {one.name for one in subject.domain.tool_specs} - subject.domain.codeless
     for name, line, is_used in _hollow(subject.text(TOOLS_FILE)):
         if (name in tools or is_used) and name not in called:
-            yield Fault(
+            yield Finding(
                 place=Place(file=TOOLS_FILE, line=line, tool=name if name in tools else ""),
                 what=f"the body of {name!r} does nothing",
                 do="serve what the row holds, or take the tool away",
             )
     for sight in _called(subject):
         if all(not one.error and one.result in _EMPTY for one in sight.answers):
-            yield Fault(
+            yield Finding(
                 place=Place(file=TOOLS_FILE, tool=sight.name),
                 what=f"it returns nothing on all {len(sight.answers)} rows",
                 do="serve what the row holds, or take the tool away",
@@ -115,14 +115,14 @@ def _does_nothing(statement: ast.stmt) -> bool:
 @warning(
     "constant-tool", "A tool of own code returns the same on every row, and does not only record."
 )
-def _constants(subject: Subject) -> Iterator[Fault]:
+def _constants(subject: Subject) -> Iterator[Finding]:
     for sight in _called(subject):
         result = sight.answers[0].result
         texts = {frozen(one.result) for one in sight.answers}
         if len(texts) > 1 or result in _EMPTY or any(one.error for one in sight.answers):
             continue
         if not _only_records(subject, sight.name, result):
-            yield Fault(
+            yield Finding(
                 place=Place(file=TOOLS_FILE, tool=sight.name),
                 what=f"it returns {shown(result)} on every row",
                 do="serve what the row holds; of a tool that only records, accept this",
@@ -138,16 +138,27 @@ def _only_records(subject: Subject, tool: str, result: JsonValue) -> bool:
     return called and names.isdisjoint(subject.tasks[0].results)
 
 
+@error("tool-fails", "A tool fails on every row.")
+def _always_fails(subject: Subject) -> Iterator[Finding]:
+    for sight in _called(subject):
+        if all(one.error for one in sight.answers) and not sight.unknown:
+            yield Finding(
+                place=Place(file=TOOLS_FILE, tool=sight.name),
+                what=f"it fails on all {len(sight.answers)} rows: {cut(sight.answers[0].error)}",
+                do=_remedy(sight.answers[0].error, "call it by hand with what a row holds"),
+            )
+
+
 @warning(
     "tool-not-called",
     "No call can reach a tool: it requires what no column has and no tool returns.",
 )
-def _not_called(subject: Subject) -> Iterator[Fault]:
+def _not_called(subject: Subject) -> Iterator[Finding]:
     made = {one.name for run in subject.observed.policy.values() for one in run.calls}
     made |= {one.name for calls in subject.domain.expected_calls.values() for one in calls}
     for sight in subject.observed.tools.values():
         if sight.uncallable and not sight.answers and sight.name not in made:
-            yield Fault(
+            yield Finding(
                 place=Place(file=TOOLS_FILE, tool=sight.name),
                 what=f"no call can reach it: it requires {sight.uncallable!r}, which no column has"
                 " and no other tool returns",
@@ -155,23 +166,12 @@ def _not_called(subject: Subject) -> Iterator[Fault]:
             )
 
 
-@error("tool-fails", "A tool fails on every row.")
-def _always_fails(subject: Subject) -> Iterator[Fault]:
-    for sight in _called(subject):
-        if all(one.error for one in sight.answers) and not sight.unknown:
-            yield Fault(
-                place=Place(file=TOOLS_FILE, tool=sight.name),
-                what=f"it fails on all {len(sight.answers)} rows: {cut(sight.answers[0].error)}",
-                do=_remedy(sight.answers[0].error, "call it by hand with what a row holds"),
-            )
-
-
 @error("random-tool", "Three equal calls of a tool, by fresh instances, have different answers.")
-def _random(subject: Subject) -> Iterator[Fault]:
+def _random(subject: Subject) -> Iterator[Finding]:
     for sight in _called(subject):
         odd = [one.position for one in sight.answers if len(set(one.again)) > 1]
         if odd:
-            yield Fault(
+            yield Finding(
                 place=Place(file=TOOLS_FILE, tool=sight.name),
                 what=f"the same call has different answers on {subject.rows(odd)}",
                 do="compute the answer from the row alone",
@@ -181,9 +181,9 @@ def _random(subject: Subject) -> Iterator[Fault]:
 @warning(
     "random-source", "`tools.py` calls what differs each time, such as `random`, `uuid4` or `now`."
 )
-def _random_source(subject: Subject) -> Iterator[Fault]:
+def _random_source(subject: Subject) -> Iterator[Finding]:
     for line, name in changing_calls(subject.text(TOOLS_FILE)):
-        yield Fault(
+        yield Finding(
             place=Place(file=TOOLS_FILE, line=line),
             what=f"{name}() gives another value each time",
             do="take it from the row, or use random.Random with a seed",
@@ -191,13 +191,13 @@ def _random_source(subject: Subject) -> Iterator[Fault]:
 
 
 @error("blind-tool", "A tool answers by the id, and not by the columns of the row.")
-def _blind(subject: Subject) -> Iterator[Fault]:
+def _blind(subject: Subject) -> Iterator[Finding]:
     for sight in _called(subject):
         if all(one.error for one in sight.answers):
             continue
         tried = sight.blind + sight.followed
         if tried >= _FEW and sight.blind >= _MOSTLY * tried and not _has_own_data(subject):
-            yield Fault(
+            yield Finding(
                 place=Place(file=TOOLS_FILE, tool=sight.name),
                 what=f"its answer stays on {sight.blind} of {tried} rows when all columns but the"
                 " id are exchanged",
@@ -217,10 +217,10 @@ def _has_own_data(subject: Subject) -> bool:
 
 
 @warning("ignored-argument", "A tool requires an argument, and answers the same whatever it is.")
-def _ignored(subject: Subject) -> Iterator[Fault]:
+def _ignored(subject: Subject) -> Iterator[Finding]:
     for sight in _called(subject):
         if sight.ignored:
-            yield Fault(
+            yield Finding(
                 place=Place(file=TOOLS_FILE, tool=sight.name),
                 what=f"it requires {listed(map(repr, sight.ignored))}, and answers the same"
                 " whatever is given",
@@ -229,12 +229,12 @@ def _ignored(subject: Subject) -> Iterator[Fault]:
 
 
 @warning("answer-differs", "The answer of a tool differs from the column of the same name.")
-def _differs(subject: Subject) -> Iterator[Fault]:
+def _differs(subject: Subject) -> Iterator[Finding]:
     for sight in _called(subject):
         for name, odd in _differing(subject, sight.answers).items():
             first = subject.tasks[odd[0]]
             stored = {**first.results, **first.inputs}[name]
-            yield Fault(
+            yield Finding(
                 place=Place(file=subject.data_file, line=first.line, column=name, tool=sight.name),
                 what=f"on {subject.rows(odd)} the tool answers something else than the column,"
                 f" which says {shown(stored)}",
@@ -259,12 +259,12 @@ def _same(stored: JsonValue, answered: JsonValue) -> bool:
 
 
 @error("not-json", "The answer of a tool is not JSON: NaN, a set, an object.")
-def _not_json(subject: Subject) -> Iterator[Fault]:
+def _not_json(subject: Subject) -> Iterator[Finding]:
     for sight in _called(subject):
         odd = [one for one in sight.answers if one.not_json]
         if odd:
             rows = subject.rows([one.position for one in odd])
-            yield Fault(
+            yield Finding(
                 place=Place(file=TOOLS_FILE, tool=sight.name),
                 what=f"its answer is not JSON on {rows}: {cut(odd[0].not_json)}",
                 do="return text, numbers, true, false, null, lists and objects only",
@@ -273,18 +273,3 @@ def _not_json(subject: Subject) -> Iterator[Fault]:
 
 def _called(subject: Subject) -> Iterator[ToolSight]:
     return (one for one in subject.observed.tools.values() if len(one.answers) > 1)
-
-
-RULES: Final = (
-    _code_fails,
-    _stubs,
-    _constants,
-    _always_fails,
-    _not_called,
-    _random,
-    _random_source,
-    _blind,
-    _ignored,
-    _differs,
-    _not_json,
-)
