@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import runpy
 from collections.abc import Callable, Iterator, Mapping
@@ -178,14 +177,9 @@ def domain_of_documents(request: pytest.FixtureRequest) -> PlainDomain:
 
 
 @pytest.fixture
-def many_policies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is the same for all changes of a policy is done once.
-
-    A phrase book is read, and no node is looked for that has no place: each has that of what it
-    replaces. Without one it could not be compiled.
-    """
+def one_phrase_book(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A phrase book is read once for all changes of a policy."""
     monkeypatch.setattr(_phrases, "PhraseBook", cache(_phrases.PhraseBook))
-    monkeypatch.setattr(ast, "fix_missing_locations", lambda tree: tree)
 
 
 @pytest.fixture

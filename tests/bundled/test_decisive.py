@@ -183,7 +183,7 @@ SAME = {
 }
 
 
-pytestmark = pytest.mark.usefixtures("many_policies")
+pytestmark = pytest.mark.usefixtures("one_phrase_book")
 
 KNOWN: dict[tuple[str, int], dict[Any, Any]] = defaultdict(dict)
 """What look-ups have answered about each row: the same whatever policy asks."""

@@ -39,7 +39,7 @@ class Lines:
         self.lines.append(line)
 
 
-@pytest.mark.usefixtures("many_policies")
+@pytest.mark.usefixtures("one_phrase_book")
 @pytest.mark.parametrize("name", ["dangerous_goods", "order_fulfillment", "reservation_desk"])
 def test_the_sample_fails_every_mutant_that_the_domain_fails(
     name: str, monkeypatch: pytest.MonkeyPatch

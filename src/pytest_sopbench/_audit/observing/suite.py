@@ -210,7 +210,7 @@ def decide_of(
     sys.path.insert(0, str(path.parent))
     try:
         with chdir(path.parent), limited(SECONDS):
-            exec(compile(ast.fix_missing_locations(tree), str(path), "exec"), vars(module))  # noqa: S102 - the domain's own code
+            exec(compile(tree, str(path), "exec"), vars(module))  # noqa: S102 - the domain's own code
     finally:
         sys.path.remove(str(path.parent))
     decide: Callable[..., Any] = vars(module)["decide"]
