@@ -373,6 +373,16 @@ def test_a_task_in_full_ends_with_the_command_that_runs_it_again(
     assert "again    pytest --sop-domain=refunds::T2 --sop-agent=a:b" == lines[-1]
 
 
+def test_the_command_of_a_trial_makes_that_trial_alone(
+    sopbench: Sopbench, save: Save, run_of: Make, refunds: Domain
+) -> None:
+    save("s", [run_of("T2", Outcome.WRONG, trial=3)])
+
+    again = sopbench("show", "s", "T2").stdout.splitlines()[-1]
+
+    assert f"again    pytest sop:{refunds.name}::T2/t3 --sop-trials=3 --sop-agent=a:b" == again
+
+
 def test_the_agent_of_a_fixture_is_none_that_an_option_could_name(
     sopbench: Sopbench, save: Save, run_of: Make, refunds: Domain
 ) -> None:

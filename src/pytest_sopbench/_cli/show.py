@@ -251,7 +251,10 @@ def _again(record: RunRecord, saved: SavedSession) -> str:
         # A fixture stands for the agent, and it may have parameters.
         return ""
     words = ["pytest", f"--sop-domain={record.domain}::{record.task}"]
-    words += [f"--sop-trials={record.trial}"] if record.trial > 1 else []
+    if record.trial > 1:
+        # `--sop-domain` names tasks, and a task has all of its trials.
+        item = f"sop:{record.domain}::{record.task}/t{record.trial}"
+        words = ["pytest", item, f"--sop-trials={record.trial}"]
     words.append(f"--sop-agent={record.agent}")
     words += [f"--sop-agent-arg={name}={value}" for name, value in header.agent_args.items()]
     return " ".join(map(shell_word, words))
@@ -269,7 +272,7 @@ def _explain_term(word: str) -> Iterator[str]:
     heading = find_term(word)
     if heading is None:
         names = [name for heading in glossary() for name in names_of(heading)]
-        near = get_close_matches(word, names, n=3)
+        near = get_close_matches(word, names, n=3, cutoff=0.75)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         refuse(
             f"{word!r} is no term of the glossary",

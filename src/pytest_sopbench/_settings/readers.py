@@ -227,7 +227,10 @@ def read_agents(texts: Sequence[str]) -> tuple[GivenAgent, ...]:
         given = _read_agent(text)
         twice = next((one for one in agents.values() if one.spec == given.spec), None)
         if twice is not None:
-            msg = f"{text}: the same agent twice; --sop-trials runs each task several times"
+            msg = (
+                f"{text}: the same agent twice; to build it in two ways, give it two names in its "
+                "module; --sop-trials runs each task several times"
+            )
             raise ValueError(msg)
         if given.name in agents:
             msg = f"{text}: another agent of this session is called {given.name} as well"
