@@ -263,7 +263,7 @@ def test_verbose_blocks_say_what_a_run_took() -> None:
     assert lines[place : place + 3] == [
         "a run  median 1.0 s, p95 1.0 s   tool calls 4   model calls n/a",
         "       tokens in 5.3k, out n/a",
-        "       cost $0.015 ($3.00 in 200 runs), n/a per correct run",
+        "       cost $0.015 ($3.00 in 200 runs), n/a per correct run (74 unknown)",
     ]
     assert "by expected answer    runs  completed  correct     TSR" in lines
 

@@ -241,6 +241,8 @@ def _whole_cost(summary: Summary) -> str:
     if not cost:
         return ""
     each = f"{money(summary.cost_per_correct)} per correct run"
+    if summary.correct and summary.cost_per_correct is None:
+        each += f" ({summary.runs - cost.known} unknown)"
     return f" ({money(cost.total)} in {counted(cost.known, 'run')}), {each}"
 
 
