@@ -236,6 +236,7 @@ def reply(body: bytes, kind: str = "application/json", *, length: int | None = N
         ),
         pytest.param(b"\x16\x03\x01" * 100, "answered with no HTTP", id="no-http"),
         pytest.param(b"HTTP/1.1 204 No Content\r\n\r\n", "204 with nothing", id="204"),
+        pytest.param(reply(OUTPUT).replace(b"200 OK", b"206 Partial Content"), "a part", id="206"),
         pytest.param(reply(OUTPUT[:-1] + b', "notes": "\xff"}'), "not UTF-8", id="not-utf-8"),
         pytest.param(reply(b"[" * 100_000), "broken JSON", id="deep"),
         pytest.param(

@@ -65,6 +65,13 @@ match what:
         sys.stdin.readline()
         print("not of the protocol", flush=True)
         time.sleep(600)
+    case "garbles-letters":
+        ready()
+        run = json.loads(sys.stdin.readline())["run"]["id"]
+        answer = json.dumps({"type": "answer", "run": run, "output": {"notes": "?"}})
+        sys.stdout.buffer.write(answer.encode().replace(b"?", b"\xff") + b"\n")
+        sys.stdout.flush()
+        time.sleep(600)
     case "falls":
         ready()
         sys.stdin.readline()

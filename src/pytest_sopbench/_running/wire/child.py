@@ -127,12 +127,7 @@ class ExecAgent(AgentElsewhere):
             raise ServiceError(msg)
         if status:
             _complain(status, log)
-        try:
-            text = b"".join(child.output).decode("utf-8").strip()
-        except UnicodeDecodeError as fault:
-            msg = f"the child's output is not UTF-8 at byte {fault.start + 1:,}: {fault.reason}"
-            raise ServiceError(msg) from None
-        return read_answer(text, tools)
+        return read_answer(_text_of(b"".join(child.output)).strip(), tools)
 
 
 class OneRun:
@@ -211,6 +206,19 @@ def _write(process: subprocess.Popen[bytes], request: bytes) -> None:
             process.stdin.write(request)
         with suppress(OSError, ValueError):
             process.stdin.close()
+
+
+def _text_of(output: bytes) -> str:
+    """Return what a child wrote; a letter in place of another would be another answer.
+
+    Raises:
+        ServiceError: it is not UTF-8.
+    """
+    try:
+        return output.decode()
+    except UnicodeDecodeError as fault:
+        msg = f"the child's output is not UTF-8 at byte {fault.start + 1:,}: {fault.reason}"
+        raise ServiceError(msg) from None
 
 
 def _complain(status: int, log: str) -> None:
@@ -456,11 +464,11 @@ class LinesChild:
         """Do what a line asks for.
 
         Raises:
-            ServiceError: it is none of the protocol.
+            ServiceError: it is none of the protocol, or no UTF-8.
         """
         if not line.strip():
             return
-        message = json_in(line.decode("utf-8", "replace"))
+        message = json_in(_text_of(line))
         kind = message.get("type") if isinstance(message, dict) else None
         if not isinstance(message, dict) or not isinstance(kind, str):
             shown = line[:_SHOWN].decode("utf-8", "replace").strip()

@@ -59,6 +59,7 @@ _POLLS_FIRST: Final = 0.25
 _POLLS_AT_MOST: Final = 5.0
 _ACCEPTED: Final = 202
 _WELL: Final = range(200, 300)
+_PARTIAL: Final = 206
 _EXAMPLE: Final = 'url = "https://host/path"'
 
 
@@ -186,6 +187,8 @@ def _is_utf8(body: bytes) -> bool:
 
 
 def _checked(reply: Reply) -> Reply:
+    if reply.status == _PARTIAL:
+        raise _unavailable(reply, f"{_PARTIAL} with a part of what it has to say")
     if reply.status in _WELL:
         return reply
     what = f"{reply.status}: {_start(reply.text) or 'no words'}"
