@@ -142,3 +142,37 @@ def test_an_approver_that_cannot_be_is_a_usage_error(
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines([f"*{told}"])
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        pytest.param("sop_approver", "return lambda request: False", id="approver"),
+        pytest.param("sop_task", "return sop_task", id="task"),
+    ],
+)
+def test_a_test_with_a_fixture_of_its_own_gets_no_run_that_was_made_without_it(
+    pytester: pytest.Pytester, asking: Path, name: str, own: str
+) -> None:
+    parameter = "sop_task" if name == "sop_task" else ""
+    pytester.makepyfile(
+        test_a="def test_it(sop_run): pass",
+        test_b=f"""
+        import pytest
+
+        @pytest.fixture
+        def {name}({parameter}):
+            {own}
+
+        @pytest.mark.sop(answer="ignored")
+        def test_it(sop_run): pass
+        """,
+    )
+
+    result = run(pytester, "test_a.py", "test_b.py")
+
+    assert 1 == result.ret
+    result.assert_outcomes(passed=6, errors=6)
+    result.stdout.fnmatch_lines(
+        [f"*the run of lab/T_01 was made for a test with another fixture {name}, and all tests*"]
+    )

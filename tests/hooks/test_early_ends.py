@@ -111,3 +111,28 @@ def test_the_status_of_a_session_without_sop_tests_stays(
 
     assert 0 == result.ret
     result.stdout.fnmatch_lines(["*over*"])
+
+
+def test_an_agent_that_takes_ci_out_of_the_environment_loosens_no_gate(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", "true")
+    pytester.makefile(".ini", pytest=f"{GATED}\npythonpath = .")
+    pytester.makepyfile(
+        forgetful="""
+        import os
+
+        def agent(inputs, tools):
+            os.environ.pop("CI", None)
+            return {"grade": "pass"}
+        """
+    )
+
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=lab", "--sop-agent=forgetful:agent", "-k", "T_03"
+    )
+
+    assert 1 == result.ret
+    result.stdout.fnmatch_lines(
+        ["gate   not evaluated: -k took 5 of 6 selected tasks away, which fails the"]
+    )

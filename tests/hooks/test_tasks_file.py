@@ -208,3 +208,14 @@ def test_a_session_that_cannot_be_saved_forgives_nothing(
     result.stdout.fnmatch_lines(
         ["*the saved session that decides was not written*", "not saved: *"]
     )
+
+
+def test_a_link_that_leads_nowhere_is_a_file_that_cannot_be_used(
+    pytester: pytest.Pytester,
+) -> None:
+    (pytester.path / "sop_tasks.toml").symlink_to("gone.toml")
+
+    result = pytester.runpytest(*SECOND)
+
+    assert USAGE == result.ret
+    result.stderr.fnmatch_lines(["ERROR: *sop_tasks.toml: *"])

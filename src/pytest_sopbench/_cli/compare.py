@@ -230,4 +230,4 @@ def _refuse_mixed(sessions: Sequence[SavedSession]) -> None:
 def _entries() -> TaskEntries:
     known = project()
     path = known.below("sop_committed_dir", TASKS_FILE)
-    return read_tasks_file(path) if path.is_file() else NO_ENTRIES
+    return read_tasks_file(path) if path.is_file() or path.is_symlink() else NO_ENTRIES

@@ -53,7 +53,7 @@ from pytest_sopbench._hooks.session.session import (
     unused_agents,
     whole_plan,
 )
-from pytest_sopbench._hooks.settings.ini import NOTHING_ASKED, SET_UP_FAILED, is_ci
+from pytest_sopbench._hooks.settings.ini import NOTHING_ASKED, SET_UP_FAILED
 from pytest_sopbench._hooks.settings.options import replaced_gates
 from pytest_sopbench._loading.files import nearest
 from pytest_sopbench._loading.finding import domains_called
@@ -327,7 +327,7 @@ class Gate:
     @property
     def _is_relied_on(self) -> bool:
         """Whether a gate that is not evaluated fails the session."""
-        return self.is_set and (self._sop.options.types_gate or is_ci())
+        return self.is_set and (self._sop.options.types_gate or self._sop.options.in_ci)
 
     def _look_back(self) -> None:
         """Read the finished session if more is asked of it than its summaries tell."""
@@ -459,7 +459,7 @@ def _is_whole(sop: SopSession) -> bool:
     the gates of the configuration checked.
     """
     alone = sop.config.args_source is not pytest.Config.ArgsSource.ARGS
-    return alone and (sop.options.types_gate or is_ci())
+    return alone and (sop.options.types_gate or sop.options.in_ci)
 
 
 # Tasks of which the project says that they must pass, or may fail.
@@ -489,12 +489,12 @@ class Quarantine:
         return self._sop.shown(self.path)
 
     def read(self) -> None:
-        """Read the file, if there is one.
+        """Read the file, if there is one; a link that leads nowhere is no reason to go without.
 
         Raises:
             pytest.UsageError: it cannot be used.
         """
-        if not self.path.exists():
+        if not (self.path.exists() or self.path.is_symlink()):
             return
         try:
             self._entries = read_tasks_file(self.path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +24,7 @@ from pytest_sopbench._hooks.outgoing import Debugging, output_apart
 from pytest_sopbench._hooks.runs.prefetch import (
     ItemQueue,
     Starts,
+    definition,
     load_lazy_parts,
     may_run_ahead,
     taken_over_of,
@@ -67,6 +68,8 @@ ASKED = pytest.StashKey[bool]()
 """Stands on an item that has asked for its run, so that a second asking is known for a rerun."""
 RERUN = pytest.StashKey[bool]()
 """Stands on an item that another plugin runs again, until that is reported."""
+DECIDING: Final = ("sop_task", "sop_approver")
+"""Fixtures beside the agent that decide what a run is: it serves only tests that have the same."""
 
 
 def asks_for_run(item: pytest.Item) -> bool:
@@ -108,8 +111,8 @@ class Runs:
         self._foreseen: set[RunKey] = set()
         # Runs that ended, and that no item has asked for so far.
         self._ended: dict[RunKey, JudgedRun] = {}
-        # Runs that an item was given, each with its agent, and that another item may ask for.
-        self._given: dict[RunKey, tuple[object, JudgedRun]] = {}
+        # Runs that an item was given, each with its agent and with the fixtures that decided it.
+        self._given: dict[RunKey, tuple[object, Mapping[str, object], JudgedRun]] = {}
         self._asking: Counter[RunKey] = Counter()
         self._raised: dict[RunKey, BaseException] = {}
         self._engine: Engine[RunKey] | None = None
@@ -319,11 +322,12 @@ class Runs:
         if ASKED in item.stash:
             item.stash[RERUN] = True
         item.stash[ASKED] = True
-        made_by, done = self._given.get(ref.key, (agent, None))
+        fixtures = {name: definition(item, name) for name in DECIDING}
+        made_by, made_with, done = self._given.get(ref.key, (agent, fixtures, None))
         if done is None:
             asked = perf_counter()
             done = self.make(ref, task, agent, approver, item)
-            self._given[ref.key] = agent, done
+            self._given[ref.key] = agent, fixtures, done
             item.stash[LEFT], item.stash[WAITED] = done, perf_counter() - asked
             if (raised := self._raised.pop(ref.key, None)) is not None:
                 item.stash[RAISED] = raised
@@ -331,6 +335,13 @@ class Runs:
             pytest.fail(
                 f"the fixture sop_agent gave two agents for {task.domain}/{task.id} in one "
                 "session, and both are called the same; name one with @pytest.mark.sop(agent=...)",
+                pytrace=False,
+            )
+        elif others := [it for it in fixtures if fixtures[it] is not made_with[it]]:
+            pytest.fail(
+                f"the run of {task.domain}/{task.id} was made for a test with another fixture "
+                f"{others[0]}, and all tests of a session share it; run the tests that have one of "
+                "their own in a session of their own",
                 pytrace=False,
             )
         if done.trace.output and not self.pace.direct:

@@ -22,7 +22,7 @@ from pytest_sopbench._hooks.settings.asked import (
     types_agents,
 )
 from pytest_sopbench._hooks.settings.hidden import Hidden, compiled, read_hidden
-from pytest_sopbench._hooks.settings.ini import ini_values, one_word, refusing, types_gate
+from pytest_sopbench._hooks.settings.ini import ini_values, is_ci, one_word, refusing, types_gate
 from pytest_sopbench._replay.exchange import JsonPath, read_path
 from pytest_sopbench._replay.run_tape import Mode
 from pytest_sopbench._reports.formats import format_names
@@ -60,7 +60,8 @@ class Options:
     `addopts` or as an ini value. `named` are the domains of task ids among pytest's arguments; they
     are among `domains`. `agents` are those of the command line, else of the configuration;
     `types_agents` tells that they were typed with this command, and not set in `addopts`.
-    `types_gate` tells that a gate came with this session, and not with the configuration.
+    `types_gate` tells that a gate came with this session, and not with the configuration; `in_ci`
+    is what the environment said before an agent could change it.
     `judge` are the words of `sop_judge`, which mean something if a field has a judge.
     `junit_misses` is `failure` or `skipped`,
     `contract` is `report`, `off` or `enforce`, `traces` is `failed`, `all` or `none`. `concurrency`
@@ -85,6 +86,7 @@ class Options:
     shard: Shard | None
     gates: tuple[GateSpec, ...]
     types_gate: bool
+    in_ci: bool
     save: str | None
     resume: Resume | None
     compare: Compare | None
@@ -173,6 +175,7 @@ def read_options(config: pytest.Config) -> Options:
         shard=_read(config, "sop_shard", Shard.read),
         gates=_gates(config),
         types_gate=types_gate(config),
+        in_ci=is_ci(),
         save=config.getoption("sop_save"),
         resume=_read(config, "sop_resume", readers.read_resume),
         compare=_read(config, "sop_compare", readers.read_compare),
