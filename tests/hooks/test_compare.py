@@ -105,6 +105,18 @@ class TestTheComparison:
         same.stdout.no_fnmatch_line("sop    *")
         changed.stdout.fnmatch_lines(["sop    the SOP of lab has changed since the baseline"])
 
+    def test_changed_tool_specs_are_told(self, pytester: pytest.Pytester, lab: Path) -> None:
+        specs = lab / "toolspecs.json"
+        told = json.loads(specs.read_text())
+        told[0]["description"] = "Measures twice."
+        specs.write_text(json.dumps(told))
+
+        changed = pytester.runpytest(*AGAINST_MAIN, RIGHT)
+
+        changed.stdout.fnmatch_lines(
+            ["tools  the tool specs of lab have changed since the baseline"]
+        )
+
     @pytest.mark.parametrize("kind", ["html", "md"])
     def test_a_changed_sop_is_told_on_pages(
         self, pytester: pytest.Pytester, lab: Path, kind: str
@@ -124,7 +136,7 @@ class TestTheComparison:
         pytester.runpytest(*AGAINST_MAIN, RIGHT, "--sop-report=json=report.json")
 
         report = json.loads((pytester.path / "report.json").read_text("utf-8"))
-        assert ["lab"] == report["comparison"]["changed_sops"]
+        assert {"sop": ["lab"], "specs": [], "tools": []} == report["comparison"]["changed"]
 
     def test_sessions_of_other_rules_are_not_comparable(self, pytester: pytest.Pytester) -> None:
         result = pytester.runpytest(*AGAINST_MAIN, RIGHT, "-o", "sop_scoring=published")

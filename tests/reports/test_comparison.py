@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -24,6 +24,7 @@ from pytest_sopbench._core.statistics import PairedTest
 from pytest_sopbench._reports.terminal.comparison import (
     SessionRow,
     change_text,
+    changed_lines,
     comparison_lines,
     difference_text,
     leaderboard_lines,
@@ -31,7 +32,6 @@ from pytest_sopbench._reports.terminal.comparison import (
     session_table_lines,
     setup_lines,
     short_comparison,
-    sop_lines,
 )
 from pytest_sopbench._reports.text import WIDTH, columns
 
@@ -414,19 +414,31 @@ def test_a_closer_look_has_more_columns_and_a_line_for_each_pair() -> None:
 
 
 @pytest.mark.parametrize(
-    ("domains", "lines"),
+    ("changed", "lines"),
     [
-        pytest.param((), [], id="none"),
-        pytest.param(("a",), ["sop    the SOP of a has changed since the baseline"], id="one"),
+        pytest.param({"sop": ()}, [], id="none"),
         pytest.param(
-            ("a", "b"), ["sop    the SOPs of a, b have changed since the baseline"], id="two"
+            {"sop": ("a",)}, ["sop    the SOP of a has changed since the baseline"], id="one"
+        ),
+        pytest.param(
+            {"sop": ("a", "b")},
+            ["sop    the SOPs of a, b have changed since the baseline"],
+            id="two",
+        ),
+        pytest.param(
+            {"specs": ("a",), "tools": ("a", "b")},
+            [
+                "tools  the tool specs of a have changed since the baseline",
+                "tools  the tools of a, b have changed since the baseline",
+            ],
+            id="tools",
         ),
     ],
 )
-def test_the_domains_whose_sop_changed_are_named(
-    domains: tuple[str, ...], lines: list[str]
+def test_the_domains_of_which_agents_were_given_something_else_are_named(
+    changed: Mapping[str, Sequence[str]], lines: list[str]
 ) -> None:
-    assert lines == [*sop_lines(domains)]
+    assert lines == [*changed_lines(changed)]
 
 
 def test_differences_are_told_by_what_they_show() -> None:

@@ -100,17 +100,19 @@ def compare(
         for domain, agent in titles
     }
     setups = setup_changes(baseline.setups, current.setups)
-    changed_sops = tuple(
-        name
-        for name, sop in current.sops.items()
-        if name in baseline.sops and baseline.sops[name] != sop
-    )
+    changed = {
+        part: tuple(
+            name for name, now in hashes.items() if baseline.contents[part].get(name, now) != now
+        )
+        for part, hashes in current.contents.items()
+        if part in baseline.contents
+    }
     if len(groups) == 1:
         return SessionComparison(
             groups=groups,
             pooled=next(iter(groups.values())),
             setups=setups,
-            changed_sops=changed_sops,
+            changed=changed,
         )
 
     def pooled(some: Pairs, domains: Sequence[str], number: int) -> GroupComparison:
@@ -131,7 +133,7 @@ def compare(
     return SessionComparison(
         groups=groups,
         setups=setups,
-        changed_sops=changed_sops,
+        changed=changed,
         pooled=pooled(pairs, [domain for domain, _ in titles], len(groups)),
         agents={
             agent: pooled(pairs.of(agent), domains, len(domains))

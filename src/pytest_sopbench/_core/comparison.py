@@ -589,6 +589,10 @@ class ComparisonResult(StrEnum):
     NOT_COMPARABLE = "not comparable"
 
 
+CONTENTS: Final = {"sop": "SOP", "specs": "tool specs", "tools": "tools"}
+"""What an agent is given of a domain beside the task, as headers have it, and in words."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedSession:
     """One side of a comparison: its runs, and the hash of the rules by which they were judged.
@@ -596,7 +600,7 @@ class ComparedSession:
     `domains` are the hashes of single domains, as far as they were recorded; if both sessions
     have that of a domain, it decides. `doubt` says why nothing may be concluded from the runs.
     `setups` are what its agents say of themselves, `comparers` what compared which field by domain,
-    `sops` the hashes of the SOPs by domain, as far as they were recorded.
+    `contents` the hashes of what `CONTENTS` names, each by domain, as far as they were recorded.
     """
 
     name: str
@@ -606,7 +610,7 @@ class ComparedSession:
     doubt: str = ""
     setups: Mapping[str, Setup] = field(default_factory=dict[str, Setup])
     comparers: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
-    sops: Mapping[str, str] = field(default_factory=dict[str, str])
+    contents: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -681,14 +685,14 @@ class SessionComparison:
     `pooled` has no collapse if there are several groups: labels of domains do not mix. If
     there are several agents it serves for lists of tasks alone, since no number of two agents
     together says anything; `agents` pools the domains of each agent that ran on several, then.
-    `setups` is what differs in the agents themselves; `changed_sops` names the domains whose SOP
-    differs.
+    `setups` is what differs in the agents themselves; `changed` names, for each of `CONTENTS`, the
+    domains in which it differs.
     """
 
     groups: Mapping[str, GroupComparison]
     pooled: GroupComparison
     setups: tuple[SetupChange, ...] = ()
-    changed_sops: tuple[str, ...] = ()
+    changed: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     agents: Mapping[str, GroupComparison] = field(default_factory=dict[str, GroupComparison])
 
     @property
@@ -725,7 +729,7 @@ def comparison_to_json(comparison: SessionComparison) -> dict[str, Any]:
         "baseline": comparison.pooled.name,
         "groups": {name: _group(one) for name, one in comparison.groups.items()},
         "setups": [asdict(one) for one in comparison.setups],
-        "changed_sops": [*comparison.changed_sops],
+        "changed": {part: [*comparison.changed.get(part, ())] for part in CONTENTS},
     }
     if not comparison.has_agents:
         return {**found, "pooled": _group(comparison.pooled)}

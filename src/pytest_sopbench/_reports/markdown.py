@@ -27,12 +27,12 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure import value_line
 from pytest_sopbench._reports.terminal.comparison import (
     change_text,
+    changed_texts,
     difference_text,
     leaderboard_cells,
     moved_path_parts,
     p_value,
     setup_text,
-    sop_text,
 )
 from pytest_sopbench._reports.terminal.gate import page_verdict, variant_text
 from pytest_sopbench._reports.terminal.summary import LIMIT, path_parts, trials_per_task
@@ -153,8 +153,7 @@ def comparison_block(compared: SessionComparison | None) -> Iterator[str]:
     else:
         yield f"**{_verdict(pooled)}**"
     yield ""
-    if compared.changed_sops:
-        yield f"- {escaped(sop_text(compared.changed_sops))}"
+    yield from (f"- {escaped(text)}" for text in changed_texts(compared.changed))
     if compared.setups:
         yield f"- setup: {', '.join(escaped(setup_text(one)) for one in compared.setups)}"
     yield from _task_lines("lost", pooled.lost, pooled)

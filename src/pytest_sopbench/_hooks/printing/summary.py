@@ -35,6 +35,7 @@ from pytest_sopbench._reports.failure import next_lines
 from pytest_sopbench._reports.notices import special_lines
 from pytest_sopbench._reports.terminal.comparison import (
     aside_lines,
+    changed_lines,
     keys_of,
     leaderboard_lines,
     left_out_lines,
@@ -42,7 +43,6 @@ from pytest_sopbench._reports.terminal.comparison import (
     lost_records,
     session_comparison_lines,
     short_comparison_lines,
-    sop_lines,
 )
 from pytest_sopbench._reports.terminal.gate import (
     entry_lines,
@@ -243,7 +243,7 @@ class SummaryHooks:
             yield from short_comparison_lines(comparison)
             yield from aside_lines(comparison.pooled)
             yield from left_out_lines(comparison.pooled)
-            yield from sop_lines(comparison.changed_sops)
+            yield from changed_lines(comparison.changed)
         else:
             yield from session_comparison_lines(comparison)
 

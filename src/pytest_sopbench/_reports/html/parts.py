@@ -33,12 +33,12 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.html.runs import Rows, agent_labels, run_name
 from pytest_sopbench._reports.terminal.comparison import (
     change_text,
+    changed_texts,
     difference_text,
     leaderboard_cells,
     mean_of,
     p_value,
     setup_text,
-    sop_text,
 )
 from pytest_sopbench._reports.terminal.gate import ungated_failures
 from pytest_sopbench._reports.terminal.summary import trials_per_task
@@ -211,9 +211,9 @@ def setups_of(compared: SessionComparison | None) -> Sequence[str]:
     return [setup_text(one) for one in compared.setups] if compared else ()
 
 
-def sop_lines(compared: SessionComparison | None) -> Sequence[str]:
-    """Return of which domains the SOP is another one, in one line."""
-    return [sop_text(compared.changed_sops)] if compared and compared.changed_sops else []
+def changes_of(compared: SessionComparison | None) -> Sequence[str]:
+    """Return what agents were given of domains that is another one now."""
+    return [*changed_texts(compared.changed)] if compared else ()
 
 
 def aside_lines(compared: SessionComparison | None) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from pytest_sopbench._core.comparing import Difference, Leaderboard, Standing
 from pytest_sopbench._core.comparison import (
+    CONTENTS,
     Change,
     ComparisonResult,
     GroupComparison,
@@ -98,21 +99,25 @@ def session_comparison_lines(compared: SessionComparison) -> Iterator[str]:
     if several and not compared.has_agents:
         yield heading(f"SOP: {len(compared.groups)} domains, pooled")
         yield from comparison_lines(compared.pooled)
-    yield from sop_lines(compared.changed_sops)
+    yield from changed_lines(compared.changed)
     yield from setup_lines(compared.setups)
 
 
-def sop_lines(domains: Sequence[str]) -> Iterator[str]:
-    """Yield of which domains the SOP is another one, since agents were given another text."""
-    if domains:
-        said = sop_text(domains).split()
-        yield from packed(f"{'sop':<{_LABEL - 1}}", said, gap=" ", indent=_LABEL)
+def changed_lines(changed: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield of which domains the SOP or the tools are others, since agents were given others."""
+    for text in changed_texts(changed):
+        label = "sop" if text.startswith("the SOP") else "tools"
+        yield from packed(f"{label:<{_LABEL - 1}}", text.split(), gap=" ", indent=_LABEL)
 
 
-def sop_text(domains: Sequence[str]) -> str:
-    """Say of which domains, one at least, the SOP is another one."""
-    noun, verb = ("SOP", "has") if len(domains) == 1 else ("SOPs", "have")
-    return f"the {noun} of {one_line(', '.join(domains))} {verb} changed since the baseline"
+def changed_texts(changed: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a sentence for each thing that agents are given of domains, if it is another one."""
+    for part, domains in changed.items():
+        if domains:
+            is_one = part == "sop" and len(domains) == 1
+            noun = f"{CONTENTS[part]}{'s' if part == 'sop' and not is_one else ''}"
+            names, verb = one_line(", ".join(domains)), "has" if is_one else "have"
+            yield f"the {noun} of {names} {verb} changed since the baseline"
 
 
 def setup_lines(changes: Sequence[SetupChange]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from pytest_sopbench._core.comparing import compare
-from pytest_sopbench._core.comparison import ComparedSession, SessionComparison
+from pytest_sopbench._core.comparison import CONTENTS, ComparedSession, SessionComparison
 from pytest_sopbench._core.gates.conditions import COMPARISON_GATES, GateSpec, outcome_gates
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide
 from pytest_sopbench._core.gates.quarantine import (
@@ -224,7 +224,10 @@ def _compared(saved: SavedSession, other: SavedSession, what: str) -> ComparedSe
         comparers={name: one.comparers for name, one in domains.items()},
         doubt=f"{what}: {saved.doubts[0]}" if saved.doubts else "",
         setups=setups_of(saved.header),
-        sops={name: one.sop for name, one in domains.items() if one.sop},
+        contents={
+            part: {name: told for name, one in domains.items() if (told := getattr(one, part))}
+            for part in CONTENTS
+        },
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_sopbench._core.comparing import unlike_comparers
-from pytest_sopbench._core.comparison import setup_changes
+from pytest_sopbench._core.comparison import CONTENTS, setup_changes
 from pytest_sopbench._core.domain import JudgingRules, rules_fingerprint
 from pytest_sopbench._core.gates.calibration import (
     JudgeReport,
@@ -45,7 +45,6 @@ from pytest_sopbench.errors import SessionFileError
 
 _NAMED: Final = 3
 _COMMIT: Final = 12
-_CONTENT: Final = {"sop": "SOP was", "specs": "tool specs were", "tools": "tools were"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,9 +171,9 @@ def domain_differences(
         now: hashes of its content.
         rules: by which its runs are judged.
     """
-    for part, said in _CONTENT.items():
+    for part, said in CONTENTS.items():
         if getattr(then, part) != now.get(part):
-            yield f"domain {name}: its {said} changed since"
+            yield f"domain {name}: its {said} {'was' if part == 'sop' else 'were'} changed since"
     if then.judging != rules_fingerprint({name: rules}):
         unlike = "; ".join(unlike_comparers(name, then.comparers, rules.comparers))
         what = unlike or "types, scoring, contract"
