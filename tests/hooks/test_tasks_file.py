@@ -56,6 +56,29 @@ class TestATaskThatMustPass:
         assert FAILED == result.ret
         result.assert_outcomes(passed=6)
 
+    def test_a_shard_does_not_forgive_it_either(
+        self, pytester: pytest.Pytester, write_tasks: WriteTasks
+    ) -> None:
+        write_tasks(T_02="must_pass = true")
+
+        result = pytester.runpytest(*SECOND, "--sop-shard=1/1")
+
+        assert FAILED == result.ret
+        result.stdout.fnmatch_lines(["tasks  1 task must pass and did not"])
+
+    def test_the_gate_of_a_session_without_one_does_not_either(
+        self, pytester: pytest.Pytester, write_tasks: WriteTasks
+    ) -> None:
+        write_tasks(T_02="must_pass = true")
+        pytester.runpytest(*SECOND)
+
+        again = CliRunner().invoke(main, ["gate", "last"])
+
+        assert FAILED == again.exit_code
+        assert "tasks that must pass and did not <= 0 does not hold (got 1): lab/T_02" in (
+            " ".join(again.output.split())
+        )
+
     def test_one_that_passes_says_nothing(
         self, pytester: pytest.Pytester, write_tasks: WriteTasks
     ) -> None:

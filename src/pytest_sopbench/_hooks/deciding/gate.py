@@ -346,13 +346,14 @@ class Gate:
         """Return what to add to the number of failed tests."""
         # What nothing asked for has not passed, whatever gates and entries say.
         lacks = lacks_runs(self._sop)
-        if self._sop.options.shard is not None:
-            # A gate is checked on all tasks or on none; until then a miss is no failure.
-            self.not_evaluated = "a shard is a part of the tasks"
-            return lacks - self._failed.excused
         if self._is_read_back and self.saved is None:
             self.not_evaluated = NOT_SAVED
             return 1
+        if self._sop.options.shard is not None:
+            # A gate is checked on all tasks or on none; until then a miss is no failure, but for
+            # one of a task that must pass.
+            self.not_evaluated = "a shard is a part of the tasks"
+            return self.entries.report.fails + lacks - self._failed.excused
         # What an entry asks must hold, whatever gates ask of its task.
         status = self.entries.report.fails + lacks - self._failed.forgiven
         told = self._failed.excused + self._failed.breached
