@@ -307,3 +307,22 @@ def test_a_sop_that_has_changed_since_the_baseline_is_told(
     result = pytester.runpytest(*AGAINST_MAIN, RIGHT, "--sop-gate=lost=0", *how)
 
     result.stdout.fnmatch_lines(["*the SOP of lab has changed since the baseline*"])
+
+
+def test_a_baseline_that_another_session_made_meanwhile_is_not_replaced(
+    pytester: pytest.Pytester, lab: Path
+) -> None:
+    pytester.makepyfile(
+        slow="""
+        from pathlib import Path
+
+        def agent(inputs, tools):
+            Path(".sop/sessions/main.jsonl").write_text("of another session")
+            return {"grade": "pass"}
+        """
+    )
+
+    result = pytester.runpytest(*CREATED, "--sop-agent=slow:agent", "--sop-fail-under=0.1")
+
+    assert "of another session" == (pytester.path / ".sop/sessions/main.jsonl").read_text()
+    result.stdout.fnmatch_lines(["*main.jsonl is not written: another session has become it*"])

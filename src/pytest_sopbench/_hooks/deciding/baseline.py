@@ -142,8 +142,11 @@ class Baseline:
             self.remarks = (f"{shown} is not written: {why}",)
             return
         try:
-            if not path.exists() or not followed(path).samefile(current.path):
+            if not path.exists():
                 copy_file(current.path, path)
+            elif not followed(path).samefile(current.path):
+                self.remarks = (f"{shown} is not written: another session has become it meanwhile",)
+                return
         except OSError as fault:
             self.is_unwritten = True
             self.remarks = (f"{shown} cannot be written: {fault.strerror or fault}",)

@@ -186,6 +186,8 @@ class Resumption:
         retried = f" ({self.retried} retried)" if self.retried else ""
         runs = counted(len(self._sop.plan.planned), "run")
         yield f"resumed {len(self._took)} of {runs} from {self._name}{retried}"
+        if self.left.saved.header.git is None:
+            yield "note   without git nobody knows whether the agent has changed since"
         # Runs that the resumed session has of agents that this one has not run.
         here = {key.agent for key in self._sop.plan.planned}
         others = [key.agent for key in self.left.finished if key.agent not in here]
