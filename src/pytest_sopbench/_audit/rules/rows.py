@@ -115,7 +115,7 @@ def _uneven_rows(folder: Folder) -> Iterator[Finding]:
     if odd and lengths:
         yield Finding(
             place=Place(file=folder.data_file, line=odd[0]),
-            what=f"{rows_at(odd)} do not have the {len(table.columns)} cells of the header",
+            what=f"{rows_at(odd)}: not the {len(table.columns)} cells of the header",
             do="a cell with a comma or a line end in it stands in double quotes",
         )
 
