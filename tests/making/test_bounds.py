@@ -96,13 +96,13 @@ CELLS = ("<w:tbl><w:tr><w:tc>" * 5_000, "</w:tc></w:tr></w:tbl>" * 5_000)
 @pytest.mark.parametrize(
     ("name", "made"),
     [
-        pytest.param("a.docx", lambda: docx(PARAGRAPH * 60_000), id="paragraphs"),
+        pytest.param("a.docx", lambda: docx(PARAGRAPH * 200_000), id="paragraphs"),
         pytest.param("a.xlsx", lambda: xlsx(SHEET), id="cells"),
         pytest.param("a.xlsx", lambda: xlsx(corner="XFD1048576"), id="an empty sheet"),
         pytest.param("a.pdf", lambda: pdf(b" " * 300_000_000), id="blanks of a page"),
         pytest.param("a.parquet", parquet, id="one text many times"),
         pytest.param("a.csv", lambda: b"a,b\n" * 600_000, id="short rows"),
-        pytest.param("a.html", lambda: b"<p>x" * 60_000, id="elements"),
+        pytest.param("a.html", lambda: b"<p>x</p>" * 400_000, id="elements"),
     ],
 )
 def test_a_file_that_takes_too_much_memory_is_refused_and_the_caller_takes_none(
@@ -174,6 +174,21 @@ def test_a_file_that_takes_too_long_is_given_up(
 
     with pytest.raises(LoadingError, match="was not read to its end after 0 seconds"):
         read_any(tmp_path / "a.docx")
+
+
+class EndsTheProcess:
+    def __reduce__(self) -> str:
+        os._exit(0)
+
+
+def test_a_reader_that_is_ended_in_the_middle_of_what_it_says_has_read_nothing(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    read = bounded.bounded(lambda _: ["x" * 1_000_000, EndsTheProcess()])
+
+    with pytest.raises(LoadingError, match="takes more than 2 GB of memory to read"):
+        read(tmp_path / "a.txt")
 
 
 def test_what_is_wrong_with_a_row_is_told_as_ever(tmp_path: Path) -> None:

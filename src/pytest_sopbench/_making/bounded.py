@@ -109,10 +109,12 @@ def _in_child(path: Path, read: Callable[[], T]) -> T:
         with suppress(OSError):
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    if not data:
-        raise too_much_memory(path)
-    # Our own child wrote it.
-    is_whole, found = pickle.loads(data)  # noqa: S301 - see above
+    try:
+        # Our own child wrote it.
+        is_whole, found = pickle.loads(data)  # noqa: S301 - see above
+    except (EOFError, pickle.UnpicklingError):
+        # It was ended before it had said anything, or in the middle of what it said.
+        raise too_much_memory(path) from None
     if not is_whole:
         kind, where, problem, row, column, hint = found
         raise kind(where, problem, row=row, column=column, hint=hint)
