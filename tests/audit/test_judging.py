@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +54,51 @@ def test_an_answer_that_is_usually_right_is_told(lab: Any) -> None:
     lab.rows(lambda rows: [row.update(outcome="SHIP") for row in rows[:90]])
 
     assert "'SHIP' is right for" in lab.only("chance").what
+
+
+def test_an_answer_that_a_tolerance_makes_right_is_told(lab: Any) -> None:
+    lab.rows(lambda rows: [row.update(outcome=n % 5) for n, row in enumerate(rows)])
+    lab.metadata(outputs={"outcome": {"type": "integer", "tolerance": 2}})
+
+    # The 2 is no further than 2 from any of 0 to 4.
+    assert re.match(r"'[0-9.]+' is right for 128 of 128 rows", lab.only("chance").what)
+
+
+def test_a_tolerance_that_tells_the_rows_apart_is_fine(lab: Any) -> None:
+    lab.rows(lambda rows: [row.update(outcome=n % 5) for n, row in enumerate(rows)])
+    lab.metadata(outputs={"outcome": {"type": "integer", "tolerance": 0.5}})
+
+    assert [] == lab.findings("chance")
+
+
+def test_a_further_answer_that_is_acceptable_everywhere_is_told(lab: Any) -> None:
+    lab.rows(lambda rows: [row.update(also='[{"outcome": "REFUSE"}]') for row in rows])
+    lab.metadata(acceptable_column="also")
+
+    assert lab.only("chance").what.startswith("'REFUSE' is right for 128 of 128 rows")
+
+
+def test_an_answer_with_the_phrases_of_every_row_is_told(lab: Any) -> None:
+    lab.metadata(outputs={"outcome": {"compare": "contains_all"}})
+
+    assert "is right for 128 of 128 rows (100%)" in lab.only("chance").what
+
+
+def test_a_field_that_only_has_to_be_there_makes_no_answer_right(lab: Any) -> None:
+    lab.rows(lambda rows: [row.update(why=f"since {n}") for n, row in enumerate(rows)])
+    lab.metadata(output_columns=["outcome", "why"], outputs={"why": {"compare": "present"}})
+
+    assert [] == lab.findings("chance")
+
+
+@pytest.mark.parametrize("kind", ["ignore", "present"])
+def test_a_domain_that_compares_nothing_is_refused(lab: Any, kind: str) -> None:
+    lab.metadata(outputs={"outcome": {"compare": kind}})
+
+    found = lab.only("compares-nothing")
+
+    assert Severity.ERROR == found.severity
+    assert "any answer is right" in found.what
 
 
 @pytest.mark.parametrize("label", ["None", "n/a", "NULL"])

@@ -5,21 +5,32 @@ First labels that are compared as values, then fields that are compared in anoth
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from itertools import combinations
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
 from pytest_sopbench._audit.model import Finding, Place, error, note, warning
 from pytest_sopbench._audit.reading import SHOWN, Subject
 from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.fields.kinds import KINDS
-from pytest_sopbench._core.fields.values import colliding_labels, known_labels
-from pytest_sopbench._core.judging import Question
-from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
+from pytest_sopbench._core.fields.kinds import KINDS, several
+from pytest_sopbench._core.fields.values import colliding_labels, known_labels, number_of, written
+from pytest_sopbench._core.hiding import shortened
+from pytest_sopbench._core.judging import Question, candidates
+from pytest_sopbench._core.metrics.summary import SEPARATOR
+from pytest_sopbench._core.model.task import (
+    ASKED_OF_OTHERS,
+    Compare,
+    FieldType,
+    OutputField,
+    Task,
+)
 from pytest_sopbench._core.model.trace import Answer
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import first_of, fold
@@ -35,6 +46,9 @@ MOSTLY: Final = 0.9
 """Share of numbers from which on a column of text was meant to be one of numbers."""
 
 _FEWEST: Final = 10
+_FEWEST_ROWS: Final = 2
+_LONGEST: Final = 80
+_ASK_NOTHING: Final = (Compare.PRESENT, Compare.IGNORE)
 _NULLS: Final = frozenset({"none", "null", "nan", "nil", "na", "n/a", "undefined", "-", "?"})
 _SCRIPTS: Final = ("LATIN", "CYRILLIC", "GREEK", "FULLWIDTH", "MATHEMATICAL", "CHEROKEE")
 _NUMBERED: Final = re.compile(r"[0-9]+")
@@ -92,18 +106,89 @@ def _contained(subject: Subject) -> Iterator[Finding]:
             )
 
 
+@error("compares-nothing", "No output field asks for a certain value: any answer is right.")
+def _compares_nothing(subject: Subject) -> Iterator[Finding]:
+    asking = any(field.compare not in _ASK_NOTHING for field in subject.domain.fields)
+    changed = any(task.expected_state is not None for task in subject.tasks)
+    if subject.domain.document is None and not (asking or changed):
+        yield Finding(
+            place=Place(file=subject.metadata_file),
+            what="no output field is compared with what a row expects: any answer is right",
+            do="compare a field, or say in 'expected_state_column' what a right run changes",
+        )
+
+
 @warning("chance", "One answer, given to every row, is right for more than 60 % of them.")
 def _chance(subject: Subject) -> Iterator[Finding]:
-    if not subject.compared or len(subject.tasks) < 2:  # noqa: PLR2004 - one row has one answer
+    if not subject.domain.fields or len(subject.tasks) < _FEWEST_ROWS:
         return
-    answer, rows = Counter(subject.answers).most_common(1)[0]
+    if _is_lenient(subject):
+        answer, rows = _right_most_often(subject)
+    else:
+        answer, rows = Counter(subject.answers).most_common(1)[0]
+        if rows == len(subject.tasks):
+            return  # `one-label` says it
     share = rows / len(subject.tasks)
-    if CHANCE < share < 1:
+    if share > CHANCE:
         yield Finding(
             place=Place(file=subject.data_file),
             what=f"{answer!r} is right for {rows} of {len(subject.tasks)} rows ({share:.0%})",
             do="an agent that always says so has this TSR; add rows with other answers",
         )
+
+
+def _is_lenient(subject: Subject) -> bool:
+    """Whether an answer may be right that is not the expected one."""
+    fields = any(one.tolerance or one.compare is not Compare.EXACT for one in subject.domain.fields)
+    return subject.domain.document is None and (
+        fields or any(task.acceptable for task in subject.tasks)
+    )
+
+
+def _right_most_often(subject: Subject) -> tuple[str, int]:
+    """Return the answer that is right for most rows, of those that are tried, and for how many."""
+    fields = [one for one in subject.domain.fields if one.compare is not Compare.IGNORE]
+    expected = [right for task in subject.tasks for right in candidates(task)]
+    everything = {
+        field.name: "\n".join(
+            dict.fromkeys(phrase for right in expected for phrase in several(right[field.name]))
+        )
+        for field in fields
+        if field.compare is Compare.CONTAINS_ALL
+    }
+    tried: Counter[str] = Counter()
+    for right in expected:
+        said = {
+            field.name: everything.get(field.name, _highest(field, right[field.name]))
+            for field in fields
+        }
+        tried[json.dumps(said, default=str)] += 1
+    found = ("", 0)
+    for text, _ in tried.most_common(_MOST):
+        rows = sum(_fits(fields, task, json.loads(text)) for task in subject.tasks)
+        found = max(found, (text, rows), key=itemgetter(1))
+    shown = SEPARATOR.join(map(written, json.loads(found[0] or "{}").values()))
+    return shortened(shown, _LONGEST), found[1]
+
+
+def _highest(field: OutputField, value: JsonValue) -> JsonValue:
+    """The highest number that is still right: some such number is right for most rows."""
+    number = number_of(field, value) if field.tolerance else None
+    return value if number is None else float(number + Decimal(repr(field.tolerance)))
+
+
+def _fits(fields: Sequence[OutputField], task: Task, said: Mapping[str, JsonValue]) -> bool:
+    return any(
+        all(_is_right(field, right[field.name], said[field.name]) for field in fields)
+        for right in candidates(task)
+    )
+
+
+def _is_right(field: OutputField, expected: JsonValue, said: JsonValue) -> bool:
+    # What a function or a model compares is right here if it is equal.
+    if field.compare in ASKED_OF_OTHERS:
+        return expected == said
+    return compare(field, expected, said) is None
 
 
 @warning("null-label", "A label reads as a missing value, as `None` does, and is not declared.")
