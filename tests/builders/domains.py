@@ -12,8 +12,8 @@ from pytest_sopbench._audit.model import Finding, Severity
 from pytest_sopbench._core.variants import Variant
 from pytest_sopbench._loading.evidence import STRONG_FILE, data_hash
 from pytest_sopbench._loading.finding import BUNDLED, domains_in
-from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._loading.metadata import is_domain_folder, read_metadata
+from pytest_sopbench._loading.load import is_domain_folder, load_domain
+from pytest_sopbench._loading.metadata import read_metadata
 from pytest_sopbench._loading.variants import variants_of
 from pytest_sopbench._running.tools.codeless import look_up
 

@@ -84,6 +84,26 @@ def test_without_being_asked_no_session_annotates(
     assert [] == commands(result.outlines)
 
 
+def test_several_reports_in_one_option_are_refused(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(*SECOND, "--sop-report=csv=a.csv,json=a.json")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(
+        ["ERROR: --sop-report=csv=a.csv,json=a.json: one report at a time;*"]
+    )
+
+
+def test_a_report_is_not_written_over_a_file_of_a_domain(pytester: pytest.Pytester) -> None:
+    data = next(pytester.path.rglob("data.csv"))
+    before = data.read_bytes()
+
+    result = pytester.runpytest(*SECOND, f"--sop-report=csv={data}")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["ERROR: --sop-report=csv=*belongs to a domain; name another file"])
+    assert before == data.read_bytes()
+
+
 def test_two_formats_at_one_path_are_refused(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest(*SECOND, "--sop-report=csv=out", "--sop-report=json=./out")
 

@@ -30,6 +30,21 @@ def test_json_and_toml_say_the_same(make_domain: Callable[..., Path]) -> None:
     assert is_domain_folder(other)
 
 
+def test_a_folder_with_sop_and_tasks_that_nothing_describes_is_not_passed_over(
+    make_domain: Callable[..., Path],
+) -> None:
+    folder = make_domain({"metadata.json": None})
+
+    assert is_domain_folder(folder)
+    assert "not a domain: it has neither metadata.json nor domain.toml" == problem_of(folder)
+
+
+def test_a_folder_with_an_sop_alone_is_no_domain(tmp_path: Path) -> None:
+    (tmp_path / "sop.md").write_text("1. Ship it.", encoding="utf-8")
+
+    assert not is_domain_folder(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [

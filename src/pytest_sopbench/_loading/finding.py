@@ -18,8 +18,8 @@ from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import DomainNotFoundError, LoadingError
 
 from .files import listed, nearest
-from .load import load_domain
-from .metadata import NAME_RULE, is_domain_folder, is_domain_name, read_metadata
+from .load import is_domain_folder, load_domain
+from .metadata import NAME_RULE, is_domain_name, read_metadata
 
 ENTRY_POINTS = "pytest_sopbench.domains"
 """The entry-point group of installed domains."""

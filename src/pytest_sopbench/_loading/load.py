@@ -37,6 +37,7 @@ from .metadata import (
     NAME_RULE,
     Described,
     DocumentMetadata,
+    described_in,
     is_domain_name,
     read_metadata,
 )
@@ -60,6 +61,20 @@ FILES = (
     EXPECTED_CALLS, WORLD_FILE, STATE_FILE,
 )  # fmt: skip
 """The files that a domain has by their names; its metadata names others."""
+
+
+def is_domain_folder(folder: Path) -> bool:
+    """Whether a folder says that it is a domain, or does not let us see whether it does.
+
+    One with an SOP and tasks has lost what describes it: its tasks are not passed over.
+    """
+    try:
+        return bool(described_in(folder)) or all(
+            any((folder / name).exists() for name in names) for names in (SOP_FILES, DATA_FILES)
+        )
+    except PermissionError:
+        # Told when it is loaded; a listing has it among the broken ones.
+        return True
 
 
 def load_domain(folder: Path, *, name: str | None = None) -> Domain:

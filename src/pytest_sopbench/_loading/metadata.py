@@ -410,7 +410,7 @@ def _meant(key: str, shape: Shape) -> str:
 
 
 FILE_NAMES = ("metadata.json", "domain.toml")
-"""What makes a folder a domain: exactly one of these."""
+"""What describes a domain: exactly one of these."""
 
 _SHOWN = 4
 
@@ -424,15 +424,6 @@ class Described:
     warnings: tuple[str, ...]
 
 
-def is_domain_folder(folder: Path) -> bool:
-    """Whether a folder says that it is a domain, or does not let us see whether it does."""
-    try:
-        return bool(_described_in(folder))
-    except PermissionError:
-        # Told when it is loaded; a listing has it among the broken ones.
-        return True
-
-
 def read_metadata(folder: Path) -> Described:
     """Read `metadata.json` or `domain.toml`.
 
@@ -440,7 +431,7 @@ def read_metadata(folder: Path) -> Described:
         LoadingError: there is neither, or both; it cannot be read; a key is missing or wrong.
     """
     try:
-        found = _described_in(folder)
+        found = described_in(folder)
     except PermissionError as fault:
         raise unreadable(folder, fault) from fault
     if not found:
@@ -468,7 +459,7 @@ def read_metadata(folder: Path) -> Described:
     return Described(path=path, metadata=metadata, warnings=warnings)
 
 
-def _described_in(folder: Path) -> list[Path]:
+def described_in(folder: Path) -> list[Path]:
     """The files that describe a domain; not `Path.is_file`, which hides a refusal since 3.14."""
     found: list[Path] = []
     for path in (folder / name for name in FILE_NAMES):

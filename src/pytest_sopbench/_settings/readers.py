@@ -375,6 +375,9 @@ def _report_target(text: str, formats: Collection[str]) -> ReportTarget:
         known = ", ".join(f"{name}=PATH" for name in formats)
         msg = f"{text}: write {known}, md=github for the step summary, or annotations=github"
         raise ValueError(msg)
+    if any(f",{other}=" in target for other in (*formats, ANNOTATIONS)):
+        msg = f"{text}: one report at a time; give --sop-report again for each further one"
+        raise ValueError(msg)
     return ReportTarget(format=kind, path=target)
 
 

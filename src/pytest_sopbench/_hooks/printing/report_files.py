@@ -19,6 +19,7 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.runs.shown import rerun_of
 from pytest_sopbench._hooks.session.session import SopSession, check_writable
+from pytest_sopbench._loading.metadata import FILE_NAMES as METADATA_FILES
 from pytest_sopbench._reports.annotations import annotation_line, annotations_of
 from pytest_sopbench._reports.formats import find_format, missing_for, rendered
 from pytest_sopbench._sessions.atomic import replace_file, try_writing
@@ -52,9 +53,18 @@ def check_reports(sop: SopSession, environment: Mapping[str, str] = os.environ) 
             msg = f"--sop-report=md=github: {STEP_SUMMARY} is not set; GitHub Actions sets it"
             raise pytest.UsageError(msg)
         if not target.is_step_summary:
+            _spare_domain(sop, target)
             _make_folder(sop, target)
         attempt = try_writing if target.is_step_summary else try_page
         check_writable(sop, f"--sop-report={target}", _path(sop, target), attempt)
+
+
+def _spare_domain(sop: SopSession, target: ReportTarget) -> None:
+    """Refuse to write over a file of a domain: `csv=data.csv` is one letter from data."""
+    path = _path(sop, target)
+    if path.exists() and any((path.parent / name).exists() for name in METADATA_FILES):
+        msg = f"--sop-report={target}: {sop.shown(path)} belongs to a domain; name another file"
+        raise pytest.UsageError(msg)
 
 
 def _make_folder(sop: SopSession, target: ReportTarget) -> None:

@@ -17,8 +17,7 @@ import pytest
 from pytest_sopbench._hooks.settings.ini import ini_values, refusing, typed_words
 from pytest_sopbench._hooks.settings.marks import read_task_id
 from pytest_sopbench._loading.finding import domains_in
-from pytest_sopbench._loading.load import DATA_FILES
-from pytest_sopbench._loading.metadata import is_domain_folder
+from pytest_sopbench._loading.load import DATA_FILES, is_domain_folder
 from pytest_sopbench._reports.text import shell_word
 from pytest_sopbench._settings.project_file import from_home, read_project
 from pytest_sopbench._settings.readers import GivenAgent, read_agents
