@@ -167,6 +167,9 @@ def test_listing_and_session_show_what_the_audit_found(
     pytester.makeini("[pytest]\n")
     wrong(lab, 3, 40)
     monkeypatch.chdir(pytester.path)
+    # A plugin of the machine may load numpy, which a process loads only once.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-psopbench")
 
     audited = CliRunner().invoke(main, ["audit", f"{lab.folder}"])
     listed = CliRunner().invoke(main, ["list", "-v", f"{lab.folder}"])
