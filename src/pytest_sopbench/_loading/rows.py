@@ -283,11 +283,14 @@ class TaskRows(BuiltTasks):
         if calls is not None:
             said = [[one.name, one.arguments, one.overlaps] for one in calls]
             content = {**content, "expected_calls": said}
-        world = self._rows_of(position, layout.world) or {}
-        if self._world is not None and self._world.expected is not None:
-            state: Rows | None = self._world.expected[self._ids[position]]
-        else:
-            state = self._rows_of(position, layout.expected_state, may_lack_key=True)
+        world: Rows = {}
+        state: Rows | None = None
+        if self._world is not None:
+            world = self._rows_of(position, layout.world) or {}
+            if self._world.expected is not None:
+                state = self._world.expected[self._ids[position]]
+            else:
+                state = self._rows_of(position, layout.expected_state, may_lack_key=True)
         if world or state is not None:
             content = {**content, "world": world, "expected_state": state}
         return Task(

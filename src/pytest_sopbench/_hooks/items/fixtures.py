@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Final, ParamSpec, TypeVar, cast, overload
 
 import pytest
@@ -28,6 +28,9 @@ from pytest_sopbench.errors import SopbenchError
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+TASK = pytest.StashKey[Task]()
+"""The task of an item as it was built, on that item for as long as its test has the copy."""
 
 LATE_MARK: Final = (
     "a mark names the agent {}, and the run of this test was planned for {}\n"
@@ -82,7 +85,10 @@ class OwnTasks(Sequence[Task]):
 @_told_in_words
 def task(request: pytest.FixtureRequest) -> Task:
     """Return a copy of the task: what a test does to it reaches no agent and no other test."""
-    return deepcopy(_ref(request).task)
+    stash: pytest.Stash = request.node.stash
+    built = stash[TASK] = _ref(request).task
+    request.addfinalizer(partial(stash.__delitem__, TASK))
+    return deepcopy(built)
 
 
 def agent(request: pytest.FixtureRequest) -> object:
@@ -139,7 +145,8 @@ def run(request: pytest.FixtureRequest, task: Task) -> Run:
         raise pytest.UsageError(LATE_MARK.format(spec, ref.key.agent))
     chosen: object = runs.agents.resolve(spec) if spec else _agent(request, ref)
     # The test's own copy may have been changed; a fixture of the project says what is to be run.
-    given = ref.task if is_ours(definition(request.node, "sop_task")) else deepcopy(task)
+    is_own = is_ours(definition(request.node, "sop_task"))
+    given = request.node.stash[TASK] if is_own else deepcopy(task)
     return runs.run(ref, given, chosen, _approver(request), request.node)
 
 
