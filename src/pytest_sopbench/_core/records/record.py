@@ -30,7 +30,6 @@ from pytest_sopbench._core.model.trace import (
     Ending,
     Mismatch,
     Problem,
-    Returned,
     ToolCall,
     Trace,
     Usage,
@@ -201,6 +200,10 @@ def record_of(
     limit = TEXT_LIMIT if document is None else DOCUMENT_LIMIT
     # A process that died took its clock with it.
     is_timed = trace is not None and trace.ending is not Ending.PROCESS_DIED
+    text = "" if private or not trace or not trace.returned else trace.returned.text
+    if len(text) > limit:
+        # The answer stands at the end of what an agent says, so the end is what is worth keeping.
+        text = f"[...]{text[-limit:]}"
     return RunRecord(
         domain=task.domain,
         task=task.id,
@@ -213,7 +216,7 @@ def record_of(
         answer_form=str(verdict.answer.form) if verdict.answer else "",
         expected=_masked(task.expected_as_written, private),
         mismatches=tuple(_mismatch(one, private) for one in verdict.mismatches),
-        text="" if private else _text(trace.returned if trace else None, limit),
+        text=text,
         calls=tuple(map(_call, trace.calls)) if trace else (),
         usage=trace.usage if trace else UNKNOWN_USAGE,
         duration_s=round(trace.duration, 6) if trace and is_timed else None,
@@ -272,12 +275,6 @@ def _masked(values: Mapping[str, JsonValue], private: frozenset[str]) -> Mapping
     if not private:
         return dict(values)
     return {name: MASK if name in private else value for name, value in values.items()}
-
-
-def _text(returned: Returned | None, limit: int) -> str:
-    text = returned.text if returned is not None else ""
-    # The answer stands at the end of what an agent says, so the end is what is worth keeping.
-    return text if len(text) <= limit else f"[...]{text[-limit:]}"
 
 
 def _call(call: ToolCall) -> CallRecord:
@@ -440,9 +437,12 @@ _USUAL: Final[dict[type, Mapping[str, object]]] = {}
 def told(value: Any) -> dict[str, Any]:
     """Return the fields of a value by their names, but for what goes without saying."""
     usual = _USUAL.get(value.__class__, {})
-    return {
-        name: one for name, one in members(value).items() if name not in usual or one != usual[name]
-    }
+    said: dict[str, Any] = {}
+    for name in value.__dataclass_fields__:
+        one = getattr(value, name)
+        if name not in usual or one != usual[name]:
+            said[name] = one
+    return said
 
 
 def _of_type(written: str) -> cs.CoreSchema:
