@@ -285,7 +285,7 @@ class _Copier:
     def note(self, words: str) -> None:
         _note(self._notes, words)
 
-    def copy(self, value: object, depth: int) -> JsonValue:
+    def copy(self, value: object, depth: int) -> JsonValue:  # noqa: PLR0911 - one for each kind of value
         if type(value) is str:
             return value if value.isascii() else escape_surrogates(value, self._notes)
         if value is None or value is True or value is False:
@@ -294,18 +294,6 @@ class _Copier:
             return value
         if type(value) is int or type(value) is float:
             return self._number(value)
-        return self._inside(value, depth)
-
-    def _number(self, value: float) -> JsonValue:
-        if isinstance(value, int):
-            if value.bit_length() <= _DIGIT_BITS:
-                return value
-            self.note("an integer of thousands of digits was written as hexadecimal text")
-            return hex(value)
-        self.note("a number that is not finite was written as text")
-        return str(value)
-
-    def _inside(self, value: object, depth: int) -> JsonValue:
         if depth >= DEPTH_LIMIT:
             self.note(f"a value nested more than {DEPTH_LIMIT} deep was cut")
             return "[nested too deep]"
@@ -328,6 +316,15 @@ class _Copier:
             return copied
         finally:
             self._open.discard(here)
+
+    def _number(self, value: float) -> JsonValue:
+        if isinstance(value, int):
+            if value.bit_length() <= _DIGIT_BITS:
+                return value
+            self.note("an integer of thousands of digits was written as hexadecimal text")
+            return hex(value)
+        self.note("a number that is not finite was written as text")
+        return str(value)
 
     def _other(self, value: object, depth: int) -> JsonValue:
         if type(value) not in ITERABLES:
