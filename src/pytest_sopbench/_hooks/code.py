@@ -206,6 +206,8 @@ class Agents:
     def caller(self, agent: object, name: str = "fixture sop_agent") -> AgentCaller:
         """Return the way to call an agent, which checks its parameters at the first asking.
 
+        Its runs ask the approver of the session.
+
         Raises:
             pytest.UsageError: a parameter cannot be filled.
         """
@@ -218,6 +220,7 @@ class Agents:
             except SopbenchError as error:
                 msg = f"agent {name!r}: {error}"
                 raise pytest.UsageError(msg) from None
+            caller = caller.asking(self.approver)
             # What a model is told is a part of what is tested, as the SOP is.
             self._record(name, *told_of(agent))
             # The agent is kept beside its caller, so that its id stays its own.
