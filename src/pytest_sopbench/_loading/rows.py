@@ -296,9 +296,8 @@ class TaskRows(BuiltTasks):
         return Task(
             domain=self._domain,
             id=self._ids[position],
-            line=self.line_at(position),
+            line=self._table.lines[position],
             inputs=inputs,
-            expected={one.name: typed_value(one, expected[one.name]) for one in self._outputs},
             expected_as_written=expected,
             results=results,
             acceptable=acceptable,
@@ -308,6 +307,7 @@ class TaskRows(BuiltTasks):
             tables=records,
             world=world,
             expected_state=state,
+            expected={one.name: typed_value(one, expected[one.name]) for one in self._outputs},
         )
 
     def _rows_of(

@@ -151,7 +151,13 @@ def _answer(
     position: int | None,
     required: Sequence[OutputField],
 ) -> Answer:
-    missing = tuple(field.name for field in required if field.name not in values)
+    told: dict[str, JsonValue] = {}
+    missing: tuple[str, ...] = ()
+    for field in required:
+        if field.name in values:
+            told[field.name] = settled(field, values[field.name])
+        else:
+            missing = (*missing, field.name)
     if missing:
         why = f"{_SHORT.get(form, 'the answer')} gave no {', '.join(missing)}"
         return Answer(
@@ -162,7 +168,6 @@ def _answer(
             beside=beside,
             why=why + _misspelled(missing, beside),
         )
-    told = {field.name: settled(field, values[field.name]) for field in required}
     return Answer(
         values={**values, **told}, form=form, position=position, extra=tuple(beside), beside=beside
     )

@@ -214,7 +214,9 @@ def record_of(
         reason=verdict.reason,
         answer=_answer(verdict.answer, private, whole=document is not None),
         answer_form=str(verdict.answer.form) if verdict.answer else "",
-        expected=_masked(task.expected_as_written, private),
+        expected={
+            name: MASK if name in private else one for name, one in task.expected_as_written.items()
+        },
         mismatches=tuple(_mismatch(one, private) for one in verdict.mismatches),
         text=text,
         calls=tuple(map(_call, trace.calls)) if trace else (),
@@ -262,19 +264,13 @@ def _answer(
         return None
     if whole and is_short(answer.values):
         return answer.values
-    return {name: cut(value) for name, value in _masked(answer.values, private).items()}
+    return {name: MASK if name in private else cut(one) for name, one in answer.values.items()}
 
 
 def _mismatch(mismatch: Mismatch, private: frozenset[str]) -> Mismatch:
     if mismatch.field in private:
         return replace(mismatch, expected=MASK, actual=MASK)
     return replace(mismatch, actual=cut(mismatch.actual))
-
-
-def _masked(values: Mapping[str, JsonValue], private: frozenset[str]) -> Mapping[str, JsonValue]:
-    if not private:
-        return dict(values)
-    return {name: MASK if name in private else value for name, value in values.items()}
 
 
 def _call(call: ToolCall) -> CallRecord:
