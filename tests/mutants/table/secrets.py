@@ -123,7 +123,7 @@ MUTANTS = (
     Mutant(
         "redaction/messages",
         "Redaction._part",
-        "tuple(map(self.value, held)) if is_many else self.value(held)",
+        'tuple(map(self.value, cast("tuple[JsonValue, ...]", held)))',
         "held",
         _REDACTED,
         "A secret in a conversation stands in the event log.",

@@ -346,7 +346,7 @@ def _object(value: Any, notes: list[str], depth: int) -> Returned:
     is_plain = cast("type[object]", type(value)) is dict
     output: object = value.get("output") if is_plain else get_member(value, "output")
     if isinstance(copied, Mapping):
-        notes.extend(note for note in spoiled if note not in notes)
+        notes += spoiled if not notes else [note for note in spoiled if note not in notes]
         return _mapping(value, copied, output, notes, depth)
     if output is None or depth >= _WRAPPERS_LIMIT:
         # An object that only says why it has no output may still say that it failed.
