@@ -350,13 +350,13 @@ def _answered(rules: JudgingRules, task: Task, trace: Trace | None) -> Verdict:
     answer = answer_of(rules, returned)
     exact = _judged(rules, task, answer, trace)
     if rules.scoring is Scoring.EXACT:
-        return _with_state(exact, rules, task, trace)
+        return exact if rules.state is None else _with_state(exact, rules, task, trace)
     return _judged_as_published(rules, task, published(rules, returned, answer), exact)
 
 
 def _with_state(verdict: Verdict, rules: JudgingRules, task: Task, trace: Trace) -> Verdict:
     """Hold what a run that answered has left in its world against what it should have left."""
-    if rules.state is None or not verdict.completed:
+    if not verdict.completed:
         return verdict
     try:
         differs = state_differs(rules, task, _known_state(trace))

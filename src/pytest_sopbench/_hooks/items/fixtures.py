@@ -13,8 +13,7 @@ import pytest
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.steps import Approver
-from pytest_sopbench._hooks.code import NO_AGENT, WHICH
-from pytest_sopbench._hooks.runs.prefetch import definition, is_ours
+from pytest_sopbench._hooks.code import NO_AGENT, WHICH, definition, is_ours
 from pytest_sopbench._hooks.runs.reportable import JudgedRun
 from pytest_sopbench._hooks.runs.run_cache import DECIDING, RUNS
 from pytest_sopbench._hooks.runs.shown import Run
