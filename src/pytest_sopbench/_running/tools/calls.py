@@ -366,7 +366,7 @@ class ReportedUsage:
         self._closed = False
         self._told = 0
         self._messages: list[JsonValue] = []
-        self._approvals: list[Approval] = []
+        self.approvals: tuple[Approval, ...] = ()
         self._prices = prices
         self._reckoning: Reckoning | None = None
         self._usage = UNKNOWN_USAGE
@@ -420,7 +420,7 @@ class ReportedUsage:
         )
         with self._lock:
             if not self._closed:
-                self._approvals.append(approval)
+                self.approvals = (*self.approvals, approval)
 
     def close(self) -> None:
         with self._lock:
@@ -430,11 +430,6 @@ class ReportedUsage:
     def messages(self) -> tuple[JsonValue, ...]:
         with self._lock:
             return tuple(self._messages)
-
-    @property
-    def approvals(self) -> tuple[Approval, ...]:
-        with self._lock:
-            return tuple(self._approvals)
 
 
 # Check the arguments of a tool call against the tool's spec.
