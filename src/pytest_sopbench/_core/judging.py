@@ -108,7 +108,9 @@ def questions(rules: JudgingRules, task: Task, trace: Trace) -> tuple[Question, 
 
 def answer_of(rules: JudgingRules, returned: Returned) -> Answer:
     """Find the answer in what an agent returned."""
-    return find_answer(without_quoted_sop(returned, rules.sop), rules.fields, rules.sop)
+    if returned.text:
+        returned = without_quoted_sop(returned, rules.sop)
+    return find_answer(returned, rules.fields, rules.sop)
 
 
 def declared_failure(rules: JudgingRules, returned: Returned) -> bool:
@@ -348,13 +350,13 @@ def _answered(rules: JudgingRules, task: Task, trace: Trace | None) -> Verdict:
     answer = answer_of(rules, returned)
     exact = _judged(rules, task, answer, trace)
     if rules.scoring is Scoring.EXACT:
-        return _with_state(exact, rules, task, trace)
+        return exact if rules.state is None else _with_state(exact, rules, task, trace)
     return _judged_as_published(rules, task, published(rules, returned, answer), exact)
 
 
 def _with_state(verdict: Verdict, rules: JudgingRules, task: Task, trace: Trace) -> Verdict:
     """Hold what a run that answered has left in its world against what it should have left."""
-    if rules.state is None or not verdict.completed:
+    if not verdict.completed:
         return verdict
     try:
         differs = state_differs(rules, task, _known_state(trace))
@@ -450,27 +452,25 @@ def _closest(
 ) -> tuple[Mismatch, ...]:
     """Compare with every acceptable answer; if none fits, the expected one is what failed."""
     expected = task.expected_as_written
-    of_others = _at(task, 0, found)
-    closest = _mismatches(rules, expected, answer, scoring, of_others)
+    closest = _mismatches(rules, task, expected, 0, answer, scoring=scoring, found=found)
     for place, other in enumerate(task.acceptable, start=1) if closest else ():
-        of_others = _at(task, place, found)
-        if not _mismatches(rules, {**expected, **other}, answer, scoring, of_others):
+        right = {**expected, **other}
+        if not _mismatches(rules, task, right, place, answer, scoring=scoring, found=found):
             return ()
     return closest
 
 
-def _at(task: Task, place: int, found: Found) -> Mapping[str, Compared]:
-    """Return what others found of each field, compared with one of the right answers."""
-    return {field: one for (field, at), one in found.items() if at == place_of(task, place, field)}
-
-
-def _mismatches(
+def _mismatches(  # noqa: PLR0913 - as `_closest`, and which of the right answers it is
     rules: JudgingRules,
+    task: Task,
     expected: Mapping[str, JsonValue],
+    place: int,
     answer: Answer,
+    *,
     scoring: Scoring,
-    found: Mapping[str, Compared],
+    found: Found,
 ) -> tuple[Mismatch, ...]:
+    """Return in what an answer differs from one of the right ones, the one at a place."""
     mismatches: list[Mismatch] = []
     values = answer.values
     # What stands in a text is exact, and the published scorer compares as it was published.
@@ -480,10 +480,12 @@ def _mismatches(
         if field.compare is Compare.IGNORE:
             continue
         if found and field.compare in ASKED_OF_OTHERS:
-            mismatch = _of_others(found[name], expected, values)
+            one = found[name, place_of(task, place, name)]
+            mismatch = _of_others(one, expected, values)
         else:
             given = values[name]
-            meant = as_meant(field, expected[name], given) if has_floats else given
+            is_text = isinstance(given, str)
+            meant = as_meant(field, expected[name], given) if has_floats and not is_text else given
             mismatch = compare(field, expected[name], meant, scoring)
             if mismatch is not None and meant is not given:
                 mismatch = replace(mismatch, actual=given)

@@ -45,6 +45,8 @@ from pytest_sopbench.errors import SopbenchError
 # The reference agents as a source of agents: their room is loaded when one of them is used.
 
 AGENT: Final = "sop_agent"
+_PLUGIN: Final = "pytest_sopbench.plugin"
+"""The module of the plugin's own fixtures."""
 _BASE: Final = "pytest_sopbench.agents.model_agent"
 """The module of the class that all reference agents have as a base."""
 
@@ -111,21 +113,27 @@ def check_agent_given(sop: SopSession, node: pytest.Item | pytest.Collector) -> 
         raise pytest.UsageError(msg)
 
 
-def definitions(node: pytest.Item | pytest.Collector, name: str) -> Sequence[Any]:
-    """Return what defines the fixtures of that name as this node sees them, the nearest last."""
+def definition(node: pytest.Item | pytest.Collector, name: str) -> Any:
+    """Return what defines the fixture of that name as this node sees it, or `None`."""
     # pytest has no public way to ask which fixture an item gets. What an item itself knows lacks
     # the agent, which is asked for only if no marker names another one.
     manager: Any = getattr(node.session, "_fixturemanager")  # noqa: B009 - not in pytest's types
-    return manager.getfixturedefs(name, node) or ()
+    found: Sequence[Any] | None = manager.getfixturedefs(name, node)
+    return found[-1] if found else None
+
+
+def is_ours(found: Any) -> bool:
+    """Tell whether a definition is the plugin's own."""
+    return getattr(getattr(found, "func", None), "__module__", "") == _PLUGIN
 
 
 def overriding_fixture(node: pytest.Item | pytest.Collector) -> str:
     """Say which fixture of the project stands for ours, or nothing if none does."""
-    found = definitions(node, AGENT)
-    if len(found) < 2:  # noqa: PLR2004 - ours is always there
+    found = definition(node, AGENT)
+    if is_ours(found):
         return ""
     # Where it is defined is known by its function; a fixture may also be made in other ways.
-    code = getattr(getattr(found[-1], "func", None), "__code__", None)
+    code = getattr(getattr(found, "func", None), "__code__", None)
     return f"fixture sop_agent ({Path(code.co_filename).name})" if code else "fixture sop_agent"
 
 
@@ -206,6 +214,8 @@ class Agents:
     def caller(self, agent: object, name: str = "fixture sop_agent") -> AgentCaller:
         """Return the way to call an agent, which checks its parameters at the first asking.
 
+        Its runs ask the approver of the session.
+
         Raises:
             pytest.UsageError: a parameter cannot be filled.
         """
@@ -218,6 +228,7 @@ class Agents:
             except SopbenchError as error:
                 msg = f"agent {name!r}: {error}"
                 raise pytest.UsageError(msg) from None
+            caller = caller.asking(self.approver)
             # What a model is told is a part of what is tested, as the SOP is.
             self._record(name, *told_of(agent))
             # The agent is kept beside its caller, so that its id stays its own.
@@ -248,18 +259,18 @@ def agent_parameters(
     sop: SopSession, node: pytest.Item | pytest.Collector
 ) -> AgentParameters | None:
     """Return the agents that a test is run by, or `None` if it is run by one."""
-    found = definitions(node, AGENT)
-    if found and found[-1].params:
-        labels = _labels(found[-1])
+    found = definition(node, AGENT)
+    if found is not None and found.params:
+        labels = _labels(found)
         return AgentParameters(
             names=[of_parameter(label) for label in labels],
             labels=labels,
-            values=found[-1].params,
-            scope=found[-1].scope,
+            values=found.params,
+            scope=found.scope,
             own=True,
         )
     # A fixture of the project that has no parameters would give each of them the same agent.
-    if not sop.has_agents or len(found) > 1:
+    if not sop.has_agents or not is_ours(found):
         return None
     return AgentParameters(names=sop.agents, labels=[*sop.labels.values()], values=sop.agents)
 

@@ -286,15 +286,6 @@ class Breakage:
         # The streams for which all that was done.
         self._seen: Sequence[TextIO | None] = (None,) * 4
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self) -> None:
-        self.keep_streams()
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_call(self) -> None:
-        # pytest has put others there since, and so have `capsys` and its like.
-        self.keep_streams()
-
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Let whatever was closed fail the session, once the last test has been run."""
@@ -326,6 +317,7 @@ class Breakage:
             self._release(stream)
         release_streams()
 
+    @pytest.hookimpl(tryfirst=True)
     def keep_streams(self) -> None:
         """Keep the standard streams open that are there, and the output of runs apart."""
         there = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
@@ -346,6 +338,9 @@ class Breakage:
                 self._keep(name, stream)
         if self.are_routed:
             route_streams(sys.stdout, sys.stderr)
+
+    # After the set-up pytest has put others there, and so have `capsys` and its like.
+    pytest_runtest_setup = pytest_runtest_call = keep_streams
 
     def _keep(self, name: str, stream: Any) -> None:
         def close() -> None:

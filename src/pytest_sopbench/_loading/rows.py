@@ -283,19 +283,21 @@ class TaskRows(BuiltTasks):
         if calls is not None:
             said = [[one.name, one.arguments, one.overlaps] for one in calls]
             content = {**content, "expected_calls": said}
-        world = self._rows_of(position, layout.world) or {}
-        if self._world is not None and self._world.expected is not None:
-            state: Rows | None = self._world.expected[self._ids[position]]
-        else:
-            state = self._rows_of(position, layout.expected_state, may_lack_key=True)
+        world: Rows = {}
+        state: Rows | None = None
+        if self._world is not None:
+            world = self._rows_of(position, layout.world) or {}
+            if self._world.expected is not None:
+                state = self._world.expected[self._ids[position]]
+            else:
+                state = self._rows_of(position, layout.expected_state, may_lack_key=True)
         if world or state is not None:
             content = {**content, "world": world, "expected_state": state}
         return Task(
             domain=self._domain,
             id=self._ids[position],
-            line=self.line_at(position),
+            line=self._table.lines[position],
             inputs=inputs,
-            expected={one.name: typed_value(one, expected[one.name]) for one in self._outputs},
             expected_as_written=expected,
             results=results,
             acceptable=acceptable,
@@ -305,6 +307,7 @@ class TaskRows(BuiltTasks):
             tables=records,
             world=world,
             expected_state=state,
+            expected={one.name: typed_value(one, expected[one.name]) for one in self._outputs},
         )
 
     def _rows_of(

@@ -51,9 +51,7 @@ class RunAlarms:
     unasked: int = 0
 
     def watch(self, record: RunRecord) -> None:
-        """Look at one more run."""
-        if not record.notes:
-            return
+        """Look at one more run that has notes."""
         if GOES_ON in record.notes:
             self.abandoned.append(_name(record.key))
         self.again += any(note.startswith(ATTEMPT) for note in record.notes)

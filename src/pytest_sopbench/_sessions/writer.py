@@ -83,10 +83,6 @@ class SessionWriter:
     def closed(self) -> bool:
         return self._file.closed
 
-    def start(self, key: RunKey) -> None:
-        """Add the line that a run begins, as `append` does."""
-        self.append(start_to_line(key))
-
     def append(self, line: str) -> None:
         """Add one line of JSON, given without its checksum and its end.
 

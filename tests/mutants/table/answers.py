@@ -176,7 +176,7 @@ MUTANTS = (
     Mutant(
         "answers/error-of-a-wrapper-is-dropped",
         "_told",
-        "        declared_error=failure or read.declared_error,",
+        "        declared_error=_first_words(failure) if failure else read.declared_error,",
         "        declared_error=read.declared_error,",
         ("core/test_returned.py",),
         "An agent that returns its error beside an output has not failed.",
@@ -192,8 +192,8 @@ MUTANTS = (
     Mutant(
         "answers/pasted-sop-is-said",
         "answer_of",
-        "find_answer(without_quoted_sop(returned, rules.sop), rules.fields, rules.sop)",
-        "find_answer(returned, rules.fields, rules.sop)",
+        "    if returned.text:\n",
+        "    if not returned:\n",
         ("core/test_judgement.py",),
         "The SOP, pasted whole into a text, is searched for the answer.",
     ),

@@ -59,8 +59,9 @@ MUTANTS = (
     Mutant(
         "judging/acceptable-without-the-other-fields",
         "_closest",
-        "        if not _mismatches(rules, {**expected, **other}, answer, scoring, of_others):",
-        "        if any(values.get(name) == one for name, one in other.items()):",
+        "        if not _mismatches(rules, task, right, place, answer, "
+        "scoring=scoring, found=found):",
+        "        if any(answer.values.get(name) == one for name, one in right.items()):",
         _TESTS,
         "One acceptable field makes a wrong answer right as a whole.",
     ),

@@ -128,9 +128,9 @@ MUTANTS = (
     ),
     Mutant(
         "rates/bad-calls-are-good",
-        "Tally._add_call",
-        "        counts[1] += call.bad\n",
-        "        counts[1] += call.bad and call.error is None\n",
+        "Tally.add",
+        "            counts[1] += call.bad\n",
+        "            counts[1] += call.bad and call.error is None\n",
         ("core/test_tally.py",),
         "Calls with bad arguments leave tool accuracy at 100 %.",
     ),

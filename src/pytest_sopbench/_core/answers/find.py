@@ -58,10 +58,13 @@ def find_answer(returned: Returned, fields: tuple[OutputField, ...], sop: str = 
     required = [field for field in fields if field.compare is not Compare.IGNORE]
     short: list[Answer] = []
     is_mapping = returned.kind is ReturnedKind.MAPPING
-    twice = names.contradicted(returned.mapping)
-    against = f"one field has two values: {quoted(twice)}" if twice else ""
-    if is_mapping and not twice:
-        against = _doubt_of(*names.split(returned.mapping), required)
+    against, (given, beside) = "", names.split(returned.mapping)
+    # Two keys are one field only if some are left over.
+    is_split_whole = len(given) + len(beside) == len(returned.mapping)
+    if not is_split_whole and (twice := names.contradicted(returned.mapping)):
+        against = f"one field has two values: {quoted(twice)}"
+    elif is_mapping and given:
+        against = _doubt_of(given, beside, required)
     # A mapping is the answer, but if it wraps a text, that text is.
     order = (
         (ReturnedKind.MAPPING, ReturnedKind.TEXT)
@@ -70,7 +73,8 @@ def find_answer(returned: Returned, fields: tuple[OutputField, ...], sop: str = 
     )
     for source in () if against else order:
         if source is ReturnedKind.MAPPING:
-            found = _in_mapping(returned, names, required)
+            form = returned.found_as or AnswerForm.MAPPING
+            found = _answer(form, given, beside, None, required) if given else None
         elif source is ReturnedKind.TEXT and returned.text:
             found, against = _in_text(returned.text, names, required, sop)
         else:
@@ -97,20 +101,12 @@ def _doubt_of(
     required: Sequence[OutputField],
 ) -> str:
     """Return why a mapping is no answer yet: it says so, or a value is still to be filled in."""
-    if values and (told := told_beside(beside, required)):
+    if beside and (told := told_beside(beside, required)):
         return f"beside the answer stands {quoted(told)}"
     for field in required:
         if field.compare is Compare.PRESENT and is_placeholder(field, values.get(field.name)):
             return f"{field.name} is still to be filled in: {quoted(str(values[field.name]))}"
     return ""
-
-
-def _in_mapping(
-    returned: Returned, names: FieldNames, required: Sequence[OutputField]
-) -> Answer | None:
-    values, beside = names.split(returned.mapping)
-    form = returned.found_as or AnswerForm.MAPPING
-    return _answer(form, values, beside, None, required) if values else None
 
 
 def _in_text(
@@ -155,7 +151,13 @@ def _answer(
     position: int | None,
     required: Sequence[OutputField],
 ) -> Answer:
-    missing = tuple(field.name for field in required if field.name not in values)
+    told: dict[str, JsonValue] = {}
+    missing: tuple[str, ...] = ()
+    for field in required:
+        if field.name in values:
+            told[field.name] = settled(field, values[field.name])
+        else:
+            missing = (*missing, field.name)
     if missing:
         why = f"{_SHORT.get(form, 'the answer')} gave no {', '.join(missing)}"
         return Answer(
@@ -166,7 +168,6 @@ def _answer(
             beside=beside,
             why=why + _misspelled(missing, beside),
         )
-    told = {field.name: settled(field, values[field.name]) for field in required}
     return Answer(
         values={**values, **told}, form=form, position=position, extra=tuple(beside), beside=beside
     )
@@ -345,7 +346,7 @@ def _object(value: Any, notes: list[str], depth: int) -> Returned:
     is_plain = cast("type[object]", type(value)) is dict
     output: object = value.get("output") if is_plain else get_member(value, "output")
     if isinstance(copied, Mapping):
-        notes.extend(note for note in spoiled if note not in notes)
+        notes += spoiled if not notes else [note for note in spoiled if note not in notes]
         return _mapping(value, copied, output, notes, depth)
     if output is None or depth >= _WRAPPERS_LIMIT:
         # An object that only says why it has no output may still say that it failed.
@@ -362,13 +363,14 @@ def _mapping(
         inside = _read(output, notes, depth + 1)
         text, mapping, failure = inside.text, {**copied, **inside.mapping}, inside.declared_error
     else:
-        text = _spoken(copied.get("messages"))
+        text = _spoken(copied["messages"]) if "messages" in copied else ""
+    told = failure or failure_in(copied)
     merged = Returned(
         kind=ReturnedKind.TEXT if text and wraps else ReturnedKind.MAPPING,
         mapping=mapping,
         text=text,
         # The judge asks no more of it if an output field is called so.
-        declared_error=failure or _failure(copied),
+        declared_error=_first_words(told) if told else None,
         notes=tuple(notes),
     )
     return _told(value, merged) if wraps or "messages" in copied else merged
@@ -384,26 +386,22 @@ def _told(value: object, read: Returned) -> Returned:
     """Add what an object says of its run: failure, consumption, messages."""
     notes = list(read.notes)
     messages = to_json_value(get_member(value, "messages"), notes)
-    failure = _failure({name: get_member(value, name) for name in ("success", "error")})
+    error = get_member(value, "error")
+    if isinstance(error, BaseException):
+        failure = f"{type_name(error)}: {call_safely(lambda: str(error), '')}"
+    else:
+        said = to_json_value({"success": get_member(value, "success"), "error": error})
+        failure = failure_in(cast("Mapping[str, JsonValue]", said))
     return Returned(
         kind=read.kind,
         mapping=read.mapping,
         text=read.text,
         problem=read.problem,
-        declared_error=failure or read.declared_error,
+        declared_error=_first_words(failure) if failure else read.declared_error,
         usage=read_usage(get_member(value, "usage")),
         messages=tuple(messages) if isinstance(messages, list) else read.messages,
         notes=tuple(notes),
     )
-
-
-def _failure(said: Mapping[str, object]) -> str | None:
-    """Return why an object says that it failed; `None` if it does not."""
-    error = said.get("error")
-    if isinstance(error, BaseException):
-        return _first_words(f"{type_name(error)}: {call_safely(lambda: str(error), '')}")
-    told = failure_in(cast("Mapping[str, JsonValue]", to_json_value(said)))
-    return _first_words(told) if told else None
 
 
 def _first_words(text: str) -> str:

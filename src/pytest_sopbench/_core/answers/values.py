@@ -204,12 +204,13 @@ class Candidate:
 
 def failure_in(said: Mapping[str, JsonValue]) -> str:
     """Return what says that a run failed: an `error` that says anything, or `success` as false."""
+    has_failed = False
     # Two spellings of a name are two words on it, and one of them is enough.
-    told = [(fold(name), value) for name, value in said.items()]
-    for name, value in told:
-        if name == "error" and not _says_nothing(value):
+    for name, value in said.items():
+        word = fold(name)
+        if word == "error" and not _says_nothing(value):
             return value if isinstance(value, str) else short_repr(value)
-    has_failed = any(name == "success" and read_boolean(value) is False for name, value in told)
+        has_failed |= word == "success" and read_boolean(value) is False
     return "success is False" if has_failed else ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -475,11 +475,13 @@ def class_label(record: RunRecord, classes: Mapping[str, FieldLabels]) -> str | 
 
 
 def right_values(
-    record: RunRecord, fields: Mapping[str, FieldLabels]
+    record: RunRecord, fields: Mapping[str, FieldLabels], wrong: Container[str]
 ) -> Iterator[tuple[str, JsonValue, FieldLabels]]:
-    """Yield the name, the expected value and the labels of what a completed run has right."""
+    """Yield the name, the expected value and the labels of what a completed run has right.
+
+    `wrong` are the fields in which it differs.
+    """
     if record.document is None:
-        wrong = {mismatch.field for mismatch in record.mismatches}
         for name, labels in fields.items():
             if name not in wrong:
                 yield name, record.expected.get(name, MASK), labels

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pytest_sopbench._core.model.task import MASK, OutputField
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE
 from pytest_sopbench._core.model.usage import COUNTS
-from pytest_sopbench._core.records.record import CallRecord, RunRecord
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 from pytest_sopbench.errors import ExtensionError
@@ -38,7 +38,6 @@ from .summary import (
     is_labelled,
     right_values,
 )
-from .trials import TrialTally
 
 _NAME_LIMIT = 60
 _REASON_LIMIT = 200
@@ -98,7 +97,11 @@ class Tally:
         if completed:
             self._add_answer(record, labels)
         for call in record.calls:
-            self._add_call(call)
+            # An agent may invent names without end, and long ones.
+            counts = self._tools.setdefault(call.name[:_NAME_LIMIT], [0, 0, 0])
+            counts[0] += 1
+            counts[1] += call.bad
+            counts[2] += call.error is not None and not call.bad
         if record.duration_s is not None:
             # Four digits say all that a duration can, and keep a saved summary short.
             self._durations.append(float(f"{record.duration_s:.4g}"))
@@ -177,7 +180,7 @@ class Tally:
 
     def _add_answer(self, record: RunRecord, fields: Mapping[str, FieldLabels]) -> None:
         wrong = {mismatch.field: mismatch for mismatch in record.mismatches}
-        for name, expected, labels in right_values(record, fields):
+        for name, expected, labels in right_values(record, fields, wrong):
             if labels.counted and expected != MASK:
                 label = labels.of(expected)
                 # The judge's word: what matches counts as the label, however it was spelled.
@@ -203,16 +206,6 @@ class Tally:
             self._answers.add(name, label, instead)
         if len(instead) <= LABEL_LIMIT:
             self._wrong_pairs.add(name, labels.written(expected), labels.written(actual))
-
-    def _add_call(self, call: CallRecord) -> None:
-        # An agent may invent names without end, and long ones.
-        name = call.name[:_NAME_LIMIT]
-        counts = self._tools.get(name)
-        if counts is None:
-            counts = self._tools[name] = [0, 0, 0]
-        counts[0] += 1
-        counts[1] += call.bad
-        counts[2] += call.error is not None and not call.bad
 
     def _add_usage(self, record: RunRecord) -> None:
         for name in COUNTS:
@@ -255,6 +248,58 @@ class MetricTally:
             runs=self._runs,
             fault=self._fault,
         )
+
+
+# Count trials task by task as runs arrive, at next to no cost if a task has only one.
+
+
+class TrialTally:
+    """Counts the trials of each task.
+
+    Whether a task will have a second trial is not known when its first arrives. Of a first trial
+    eight bytes are kept, the hash of its task with the outcome in the lowest bit; only a task
+    that has a second is kept by name. Two of 100,000 tasks share a hash of 63 bits with a chance
+    of one in a thousand million.
+    """
+
+    def __init__(self) -> None:
+        self._first = array("q")
+        self._later: dict[tuple[str, str, str], list[int]] = {}
+
+    def add(self, record: RunRecord) -> None:
+        """Count one run; each key must come once."""
+        correct = record.outcome is Outcome.CORRECT
+        key = record.domain, record.task, record.agent
+        if record.trial == 1:
+            self._first.append(hash(key) & ~1 | correct)
+            return
+        counts = self._later.setdefault(key, [0, 0])
+        counts[0] += 1
+        counts[1] += correct
+
+    @property
+    def tasks(self) -> int:
+        """Tasks with a run, whichever of their trials it is."""
+        if not self._later:
+            return len(self._first)
+        later = {hash(key) & ~1 for key in self._later}
+        return len(later.union(first & ~1 for first in self._first))
+
+    def counts(self) -> dict[tuple[int, int], int]:
+        """Return (trials, correct) to tasks, sorted; empty if no task has several trials."""
+        trials = {hash(key) & ~1: list(counts) for key, counts in self._later.items()}
+        once: Counter[tuple[int, int]] = Counter()
+        for first in self._first if trials else ():
+            found = trials.get(first & ~1)
+            if found is None:
+                once[1, first & 1] += 1
+            else:
+                found[0] += 1
+                found[1] += first & 1
+        once.update((number, correct) for number, correct in trials.values())
+        if all(number == 1 for number, _ in once):
+            return {}
+        return dict(sorted(once.items()))
 
 
 def summary_of(records: Iterable[RunRecord], fields: Sequence[OutputField] = ()) -> Summary:

@@ -30,7 +30,6 @@ from pytest_sopbench._core.model.trace import (
     Ending,
     Mismatch,
     Problem,
-    Returned,
     ToolCall,
     Trace,
     Usage,
@@ -201,6 +200,10 @@ def record_of(
     limit = TEXT_LIMIT if document is None else DOCUMENT_LIMIT
     # A process that died took its clock with it.
     is_timed = trace is not None and trace.ending is not Ending.PROCESS_DIED
+    text = "" if private or not trace or not trace.returned else trace.returned.text
+    if len(text) > limit:
+        # The answer stands at the end of what an agent says, so the end is what is worth keeping.
+        text = f"[...]{text[-limit:]}"
     return RunRecord(
         domain=task.domain,
         task=task.id,
@@ -211,9 +214,11 @@ def record_of(
         reason=verdict.reason,
         answer=_answer(verdict.answer, private, whole=document is not None),
         answer_form=str(verdict.answer.form) if verdict.answer else "",
-        expected=_masked(task.expected_as_written, private),
+        expected={
+            name: MASK if name in private else one for name, one in task.expected_as_written.items()
+        },
         mismatches=tuple(_mismatch(one, private) for one in verdict.mismatches),
-        text="" if private else _text(trace.returned if trace else None, limit),
+        text=text,
         calls=tuple(map(_call, trace.calls)) if trace else (),
         usage=trace.usage if trace else UNKNOWN_USAGE,
         duration_s=round(trace.duration, 6) if trace and is_timed else None,
@@ -259,25 +264,13 @@ def _answer(
         return None
     if whole and is_short(answer.values):
         return answer.values
-    return {name: cut(value) for name, value in _masked(answer.values, private).items()}
+    return {name: MASK if name in private else cut(one) for name, one in answer.values.items()}
 
 
 def _mismatch(mismatch: Mismatch, private: frozenset[str]) -> Mismatch:
     if mismatch.field in private:
         return replace(mismatch, expected=MASK, actual=MASK)
     return replace(mismatch, actual=cut(mismatch.actual))
-
-
-def _masked(values: Mapping[str, JsonValue], private: frozenset[str]) -> Mapping[str, JsonValue]:
-    if not private:
-        return dict(values)
-    return {name: MASK if name in private else value for name, value in values.items()}
-
-
-def _text(returned: Returned | None, limit: int) -> str:
-    text = returned.text if returned is not None else ""
-    # The answer stands at the end of what an agent says, so the end is what is worth keeping.
-    return text if len(text) <= limit else f"[...]{text[-limit:]}"
 
 
 def _call(call: ToolCall) -> CallRecord:
@@ -440,9 +433,12 @@ _USUAL: Final[dict[type, Mapping[str, object]]] = {}
 def told(value: Any) -> dict[str, Any]:
     """Return the fields of a value by their names, but for what goes without saying."""
     usual = _USUAL.get(value.__class__, {})
-    return {
-        name: one for name, one in members(value).items() if name not in usual or one != usual[name]
-    }
+    said: dict[str, Any] = {}
+    for name in value.__dataclass_fields__:
+        one = getattr(value, name)
+        if name not in usual or one != usual[name]:
+            said[name] = one
+    return said
 
 
 def _of_type(written: str) -> cs.CoreSchema:

@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, TypeVar, cast
 
 from pytest_sopbench._core.contract import RuleResult
 from pytest_sopbench._core.hiding import (
+    SHORTEST_FORM,
     SHORTEST_RANDOM,
     Secrets,
     is_named_secret,
@@ -62,11 +63,6 @@ class Redaction:
         """Whether there is anything that is looked for in texts."""
         return self.forms or self.secrets is not None or bool(self.patterns)
 
-    @property
-    def masks(self) -> bool:
-        """Whether there is anything to be masked at all."""
-        return self.forms or bool(self.private or self.patterns) or self.secrets is not None
-
     def of(self, private: Collection[str]) -> Redaction:
         """Return the redaction of a domain with these private columns."""
         # Asked for each run, and nearly always for nothing.
@@ -77,7 +73,10 @@ class Redaction:
             text = self.secrets.masked(text, MASK)
         for pattern in self.patterns:
             text = pattern.sub(MASK, text)
-        return masked_forms(text, MASK) if self.forms else text
+        # Most texts are shorter than any credential.
+        if self.forms and len(text) >= SHORTEST_FORM:
+            text = masked_forms(text, MASK)
+        return text
 
     def cut_text(self, text: str) -> str:
         """Return a text that was cut by somebody who knows nothing of what is masked."""
@@ -91,17 +90,31 @@ class Redaction:
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, Mapping):
-            return self._nested(value)
+            masked: dict[str, JsonValue] = {}
+            for name, one in value.items():
+                key = shown = self.text(name)
+                while key in masked:
+                    # Two names that both have a secret in them are still two.
+                    key = f"{shown} ({len(masked) + 1})"
+                masked[key] = self._member(name, one)
+            return masked
         if isinstance(value, Sequence):
             return [self.value(one) for one in value]
-        return self._number(value)
+        spelled = json.dumps(value)
+        return value if self.text(spelled) == spelled else MASK
 
     def mapping(self, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
         """Return values by the names of fields or columns, which are the domain's own."""
-        return {
-            name: MASK if self._hides(name, one) else self.value(one)
-            for name, one in values.items()
-        }
+        return dict(zip(values, map(self._member, values, values.values()), strict=True))
+
+    def _member(self, name: str, value: JsonValue) -> JsonValue:
+        if name in self.private:
+            return MASK
+        if not isinstance(value, str):
+            return self.value(value)
+        if self.forms and len(value) >= SHORTEST_RANDOM and is_named_secret(name, value):
+            return MASK
+        return self.text(value)
 
     def part(self, value: T) -> T:
         """Return a record, or any part of one, as it may be written, sent and printed.
@@ -109,9 +122,10 @@ class Redaction:
         All of its texts are masked but those that name something; nothing that is judged comes from
         it.
         """
-        return cast("T", self._part(value)) if self.masks else value
+        masks = self.forms or self.private or self.patterns or self.secrets is not None
+        return cast("T", self._part(value)) if masks else value
 
-    def _part(self, value: object) -> object:
+    def _part(self, value: object) -> object:  # noqa: C901 - a branch for each way of masking
         # A word of ours is no text.
         if isinstance(value, str) and not isinstance(value, Enum):
             return self.text(value)
@@ -121,45 +135,21 @@ class Redaction:
             return value
         masked: dict[str, object] = {}
         for name, way in _ways(type(value)):
-            held = getattr(value, name)
-            # Numbers and words of ours, and what is empty, hold nothing that must not be seen.
-            is_plain = not held or isinstance(held, float | int | Enum)
-            if held is None or (way is _Way.PART and is_plain):
+            held: Any = getattr(value, name)
+            if held is None:
                 continue
-            masked[name] = self.text(held) if type(held) is str else self._field(held, way)
+            if way is _Way.BY_FIELD:
+                masked[name] = self.mapping(held)
+            elif way is _Way.UNMADE:
+                masked[name] = tuple(map(self._unmade, held))
+            elif way is _Way.VALUES and isinstance(held, tuple):
+                masked[name] = tuple(map(self.value, cast("tuple[JsonValue, ...]", held)))
+            elif way is _Way.VALUES:
+                masked[name] = self.value(cast("JsonValue", held))
+            elif held and not isinstance(held, float | int | Enum):
+                # Numbers and words of ours, and what is empty, hold nothing that must not be seen.
+                masked[name] = self._part(held)
         return replace(value, **masked) if masked else value
-
-    def _field(self, held: Any, way: _Way) -> object:
-        if way is _Way.BY_FIELD:
-            return self.mapping(held)
-        if way is _Way.UNMADE:
-            return tuple(map(self._unmade, held))
-        if way is _Way.PART:
-            return self._part(held)
-        if not isinstance(held, tuple):
-            return self.value(held)
-        return tuple(map(self.value, cast("tuple[JsonValue, ...]", held)))
-
-    def _nested(self, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-        masked: dict[str, JsonValue] = {}
-        for name, one in values.items():
-            key = shown = self.text(name)
-            while key in masked:
-                # Two names that both have a secret in them are still two.
-                key = f"{shown} ({len(masked) + 1})"
-            masked[key] = MASK if self._hides(name, one) else self.value(one)
-        return masked
-
-    def _hides(self, name: str, value: JsonValue) -> bool:
-        if name in self.private:
-            return True
-        if not self.forms or not isinstance(value, str) or len(value) < SHORTEST_RANDOM:
-            return False
-        return is_named_secret(name, value)
-
-    def _number(self, value: float) -> JsonValue:
-        spelled = json.dumps(value)
-        return value if self.text(spelled) == spelled else MASK
 
     def _unmade(self, one: Mismatch) -> Mismatch:
         """Return an argument that differs; one of a private name stands behind that of its tool."""

@@ -285,27 +285,14 @@ class _Copier:
     def note(self, words: str) -> None:
         _note(self._notes, words)
 
-    def copy(self, value: object, depth: int) -> JsonValue:
+    def copy(self, value: object, depth: int) -> JsonValue:  # noqa: PLR0911 - one for each kind of value
         if type(value) is str:
             return value if value.isascii() else escape_surrogates(value, self._notes)
-        if value is None or value is True or value is False:
-            return value
-        if type(value) is float and isfinite(value):
-            return value
+        is_word = value is None or value is True or value is False
+        if is_word or (type(value) is float and isfinite(value)):
+            return cast("JsonValue", value)
         if type(value) is int or type(value) is float:
             return self._number(value)
-        return self._inside(value, depth)
-
-    def _number(self, value: float) -> JsonValue:
-        if isinstance(value, int):
-            if value.bit_length() <= _DIGIT_BITS:
-                return value
-            self.note("an integer of thousands of digits was written as hexadecimal text")
-            return hex(value)
-        self.note("a number that is not finite was written as text")
-        return str(value)
-
-    def _inside(self, value: object, depth: int) -> JsonValue:
         if depth >= DEPTH_LIMIT:
             self.note(f"a value nested more than {DEPTH_LIMIT} deep was cut")
             return "[nested too deep]"
@@ -318,7 +305,12 @@ class _Copier:
             if type(value) is not dict:
                 return self._other(value, depth + 1)
             copied: dict[str, JsonValue] = {}
-            for key, one in self._fitting(cast("dict[object, object]", value).items()):
+            # A snapshot at once: another thread of the agent may still be writing.
+            pairs = list(cast("dict[object, object]", value).items())
+            self._left -= len(pairs)
+            if self._left < 0:
+                pairs = self._first(pairs)
+            for key, one in pairs:
                 name = key if type(key) is str and key.isascii() else self._key(key, depth + 1)
                 if name in copied:
                     self.note("two keys that are the same as text became one")
@@ -329,10 +321,22 @@ class _Copier:
         finally:
             self._open.discard(here)
 
+    def _number(self, value: float) -> JsonValue:
+        if isinstance(value, int):
+            if value.bit_length() <= _DIGIT_BITS:
+                return value
+            self.note("an integer of thousands of digits was written as hexadecimal text")
+            return hex(value)
+        self.note("a number that is not finite was written as text")
+        return str(value)
+
     def _other(self, value: object, depth: int) -> JsonValue:
         if type(value) not in ITERABLES:
             return self._unusual(value, depth)
-        values = self._fitting(cast("Collection[object]", value))
+        values = list(cast("Collection[object]", value))
+        self._left -= len(values)
+        if self._left < 0:
+            values = self._first(values)
         copied = [self.copy(one, depth) for one in values]
         if type(value) is list or type(value) is tuple:
             return copied
@@ -345,15 +349,11 @@ class _Copier:
         copied = self.copy(key, depth)
         return copied if isinstance(copied, str) else _as_text(copied)
 
-    def _fitting(self, values: Collection[T]) -> list[T]:
-        """Take a snapshot at once: another thread of the agent may still be writing."""
-        kept = list(values)
-        self._left -= len(kept)
-        if self._left >= 0:
-            return kept
+    def _first(self, values: list[T]) -> list[T]:
+        """Return those for which there was room left before they were taken off it."""
         self.note(f"only the first {SIZE_LIMIT:,} values were kept")
-        room, self._left = self._left + len(kept), 0
-        return kept[:room]
+        room, self._left = self._left + len(values), 0
+        return values[:room]
 
     def _unusual(self, value: object, depth: int) -> JsonValue:
         simpler = call_safely(lambda: unwrap(value, SIZE_LIMIT), OPAQUE)

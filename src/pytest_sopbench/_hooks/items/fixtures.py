@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Final, ParamSpec, TypeVar, cast, overload
 
 import pytest
@@ -13,10 +13,9 @@ import pytest
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.steps import Approver
-from pytest_sopbench._hooks.code import NO_AGENT, WHICH
-from pytest_sopbench._hooks.runs.prefetch import definition, is_ours
+from pytest_sopbench._hooks.code import NO_AGENT, WHICH, definition, is_ours
 from pytest_sopbench._hooks.runs.reportable import JudgedRun
-from pytest_sopbench._hooks.runs.run_cache import RUNS
+from pytest_sopbench._hooks.runs.run_cache import DECIDING, RUNS
 from pytest_sopbench._hooks.runs.shown import Run
 from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef
 from pytest_sopbench._hooks.session.session import REF, SESSION
@@ -28,6 +27,9 @@ from pytest_sopbench.errors import SopbenchError
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+TASK = pytest.StashKey[Task]()
+"""The task of an item as it was built, on that item for as long as its test has the copy."""
 
 LATE_MARK: Final = (
     "a mark names the agent {}, and the run of this test was planned for {}\n"
@@ -82,7 +84,10 @@ class OwnTasks(Sequence[Task]):
 @_told_in_words
 def task(request: pytest.FixtureRequest) -> Task:
     """Return a copy of the task: what a test does to it reaches no agent and no other test."""
-    return deepcopy(_ref(request).task)
+    stash: pytest.Stash = request.node.stash
+    built = stash[TASK] = _ref(request).task
+    request.addfinalizer(partial(stash.__delitem__, TASK))
+    return deepcopy(built)
 
 
 def agent(request: pytest.FixtureRequest) -> object:
@@ -139,15 +144,18 @@ def run(request: pytest.FixtureRequest, task: Task) -> Run:
         raise pytest.UsageError(LATE_MARK.format(spec, ref.key.agent))
     chosen: object = runs.agents.resolve(spec) if spec else _agent(request, ref)
     # The test's own copy may have been changed; a fixture of the project says what is to be run.
-    given = ref.task if is_ours(definition(request.node, "sop_task")) else deepcopy(task)
-    return runs.run(ref, given, chosen, _approver(request), request.node)
+    deciding = {name: definition(request.node, name) for name in DECIDING}
+    given = request.node.stash[TASK] if is_ours(deciding["sop_task"]) else deepcopy(task)
+    approver = _approver(request, deciding["sop_approver"])
+    return runs.run(ref, given, chosen, approver, request.node, deciding)
 
 
 @_told_in_words
 def variant(request: pytest.FixtureRequest, ref: TaskRef) -> JudgedRun:
     """Return the run of a variant, which no other test can ask for."""
     runs, chosen = request.config.stash[RUNS], _agent(request, ref)
-    return runs.make(ref, ref.task, chosen, _approver(request), request.node)
+    approver = _approver(request, definition(request.node, "sop_approver"))
+    return runs.make(ref, ref.task, chosen, approver, request.node)
 
 
 def _agent(request: pytest.FixtureRequest, ref: TaskRef) -> object:
@@ -156,9 +164,9 @@ def _agent(request: pytest.FixtureRequest, ref: TaskRef) -> object:
     return request.getfixturevalue("sop_agent") if found is None else found
 
 
-def _approver(request: pytest.FixtureRequest) -> Approver | None:
+def _approver(request: pytest.FixtureRequest, defined: object) -> Approver | None:
     """Return the approver of the project; `None` if it has none of its own."""
-    if is_ours(definition(request.node, "sop_approver")):
+    if is_ours(defined):
         return None
     given: object = request.getfixturevalue("sop_approver")
     if callable(given):

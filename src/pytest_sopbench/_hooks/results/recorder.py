@@ -382,7 +382,7 @@ class SessionRecorder:
         self._outcomes[key] = record.outcome
         tally.add(record)
         self.saving.add(record, line or to_line(record), events)
-        if not taken_over:
+        if record.notes and not taken_over:
             # What an agent of an earlier process left behind has gone with it.
             self.special.watch(record)
         if record.outcome is not Outcome.CORRECT:

@@ -60,7 +60,7 @@ from pytest_sopbench._sessions.header import (
 )
 from pytest_sopbench._sessions.reader import read_session
 from pytest_sopbench._sessions.saved import SavedSession
-from pytest_sopbench._sessions.writer import SessionWriter
+from pytest_sopbench._sessions.writer import SessionWriter, start_to_line
 from pytest_sopbench._settings.extensions import outside_metrics
 from pytest_sopbench.errors import SessionFileError, SopbenchError
 
@@ -116,7 +116,7 @@ class Saving:
         # In any case: what may be taken over is made again nevertheless if its log is not whole.
         if self.open() and self._writer is not None and key not in self._resumption.taken.lines:
             with self._noting(self.problems):
-                self._writer.start(key)
+                self._writer.append(start_to_line(key))
 
     def add(self, record: RunRecord, line: str, events: str = "") -> None:
         """Write a run; its event log before its line, and none if `events` is empty."""

@@ -26,7 +26,7 @@ from pytest_sopbench._core.model.trace import NO_RECORDING, Trace
 from pytest_sopbench._core.records.event_log import trace_of_log
 from pytest_sopbench._core.records.reconstruct import trace_of, verdict_of
 from pytest_sopbench._core.records.record import RunRecord, from_line
-from pytest_sopbench._hooks.code import definitions
+from pytest_sopbench._hooks.code import definition, is_ours
 from pytest_sopbench._hooks.runs.reportable import JudgedRun
 from pytest_sopbench._hooks.session.domains import TaskRef, shares
 from pytest_sopbench._hooks.session.session import SopSession
@@ -38,7 +38,6 @@ from pytest_sopbench._sessions.event_logs import trace_name, traces_folder
 SHARED = ("sop_agent", "sop_approver", "sop_task", "sop_run")
 """Fixtures that must be the same for two items whose runs are begun alike."""
 
-PLUGIN = "pytest_sopbench.plugin"
 UNDECIDED = ("skip", "skipif", "xfail")
 """Marks of items that may never ask for their run."""
 
@@ -90,17 +89,6 @@ def may_run_ahead(item: pytest.Item, current: pytest.Item) -> bool:
     same = all(definition(item, name) is definition(current, name) for name in SHARED)
     ours = all(is_ours(definition(item, name)) for name in ("sop_task", "sop_run"))
     return lasting and same and ours
-
-
-def definition(item: pytest.Item | pytest.Collector, name: str) -> Any:
-    """Return what defines the fixture of that name as this node sees it, or `None`."""
-    found = definitions(item, name)
-    return found[-1] if found else None
-
-
-def is_ours(found: Any) -> bool:
-    """Tell whether a definition is the plugin's own."""
-    return getattr(getattr(found, "func", None), "__module__", "") == PLUGIN
 
 
 # The first runs of a session, which may all end in the same error: the set-up is at fault.

@@ -69,9 +69,17 @@ def judged(sop: SopSession, ref: TaskRef, task: Task, trace: Trace | None) -> Ju
     active, redaction = ref.domain, sop.options.hidden.redaction
     with masking(redaction.text):
         verdict = judge(active.rules, task, trace)
+    logs = sop.options.traces
+    if logs == "failed" and verdict.outcome is Outcome.CORRECT:
+        logs = "all" if verdict.rules and any(one.broken for one in verdict.rules) else "none"
+    seen = trace
+    if seen is not None and logs == "none":
+        # What a log alone would hold, the whole conversation, need not be looked through.
+        returned = seen.returned and replace(seen.returned, mapping={}, messages=())
+        seen = replace(seen, returned=returned, messages=(), output="")
     redaction = redaction.of(active.domain.private_columns)
     # Before anything is cut: a part of a secret is no longer known for one.
-    seen, told = trace and redaction.part(trace), redaction.part(verdict)
+    seen, told = seen and redaction.part(seen), redaction.part(verdict)
     trial, agent = ref.key.trial, ref.key.agent
     record = record_of(active.rules, task, seen, told, trial=trial, agent=agent)
     # What a task says by itself stands in neither of the two.
@@ -81,9 +89,6 @@ def judged(sop: SopSession, ref: TaskRef, task: Task, trace: Trace | None) -> Ju
         disagreement=redaction.text(record.disagreement),
     )
     events = ""
-    logs = sop.options.traces
-    if logs == "failed" and verdict.outcome is Outcome.CORRECT:
-        logs = "all" if verdict.rules and any(one.broken for one in verdict.rules) else "none"
     if seen is not None and logs != "none":
         record = replace(record, trace=trace_name(ref.key))
         events = event_log(ref.key, active.rules, seen, told, redaction)

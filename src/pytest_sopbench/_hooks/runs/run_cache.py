@@ -24,7 +24,6 @@ from pytest_sopbench._hooks.outgoing import Debugging, output_apart
 from pytest_sopbench._hooks.runs.prefetch import (
     ItemQueue,
     Starts,
-    definition,
     load_lazy_parts,
     may_run_ahead,
     taken_over_of,
@@ -190,9 +189,9 @@ class Runs:
         key = ref.key
         if not ref.variant:
             self.starts.begin()
-        capture: Capture = "tee" if self.pace.direct else "keep"
         # Asked for each run: a `conftest.py` further down may have come since.
         hook: pluggy.HookCaller = self._sop.config.hook.pytest_sop_wrap_run
+        caller = self.agents.caller(agent)
         return RunJob(
             key=key,
             domain=ref.domain.domain,
@@ -202,20 +201,17 @@ class Runs:
             timed_out=self._is_timed_out,
             alone=self._journal is not None and self._journal.is_suspect(key),
             wrap=partial(wrapped, hook, key) if hook.get_hookimpls() else None,
-            compare=(
-                partial(self._compared, ref, task, capture)
-                if ref.domain.comparers.by_field
-                else None
-            ),
+            compare=partial(self._compared, ref, task) if ref.domain.comparers.by_field else None,
             ref=ref,
             agent=agent,
             approver=approver,
-            caller=self.agents.caller(agent).asking(approver or self.agents.approver),
+            caller=caller if approver is None else caller.asking(approver),
         )
 
-    def _compared(self, ref: TaskRef, task: Task, capture: Capture, trace: Trace) -> Trace:
+    def _compared(self, ref: TaskRef, task: Task, trace: Trace) -> Trace:
         """Ask the comparers of a domain; what they send is no traffic of the agent."""
         active, mask = ref.domain, self._sop.options.redaction.text
+        capture: Capture = "tee" if self.pace.direct else "keep"
         with nullcontext() if self._tapes is None else self._tapes.beside():
             return active.comparers.compare(active.rules, task, trace, mask, capture)
 
@@ -317,17 +313,20 @@ class Runs:
         agent: object,
         approver: Approver | None,
         item: pytest.Item,
+        deciding: Mapping[str, object],
     ) -> Run:
-        """Return the run of this agent on this task; the first that asks makes it."""
+        """Return the run of this agent on this task; the first that asks makes it.
+
+        `deciding` are the definitions of the fixtures that decide it beside the agent.
+        """
         if ASKED in item.stash:
             item.stash[RERUN] = True
         item.stash[ASKED] = True
-        fixtures = {name: definition(item, name) for name in DECIDING}
-        made_by, made_with, done = self._given.get(ref.key, (agent, fixtures, None))
+        made_by, made_with, done = self._given.get(ref.key, (agent, deciding, None))
         if done is None:
             asked = perf_counter()
             done = self.make(ref, task, agent, approver, item)
-            self._given[ref.key] = agent, fixtures, done
+            self._given[ref.key] = agent, deciding, done
             item.stash[LEFT], item.stash[WAITED] = done, perf_counter() - asked
             if (raised := self._raised.pop(ref.key, None)) is not None:
                 item.stash[RAISED] = raised
@@ -337,7 +336,7 @@ class Runs:
                 "session, and both are called the same; name one with @pytest.mark.sop(agent=...)",
                 pytrace=False,
             )
-        elif others := [it for it in fixtures if fixtures[it] is not made_with[it]]:
+        elif others := [it for it in deciding if deciding[it] is not made_with[it]]:
             pytest.fail(
                 f"the run of {task.domain}/{task.id} was made for a test with another fixture "
                 f"{others[0]}, and all tests of a session share it; run the tests that have one of "
@@ -390,7 +389,6 @@ class Runs:
         if trace is None:
             # Whoever ended the waiting did so before the run could begin.
             return judged(self._sop, ref, task, None)
-        engine.forget(key)
         del self._jobs[key]
         return self._ended.pop(key)
 
@@ -455,7 +453,9 @@ class Runs:
         except BaseException as error:
             if not self._is_timed_out(error):
                 raise
-            return engine.abandon(key, CUT_BY_PLUGIN)
+            trace = engine.abandon(key, CUT_BY_PLUGIN)
+        if trace is not None:
+            engine.forget(key)
         look()
         return trace
 

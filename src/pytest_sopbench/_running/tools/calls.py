@@ -102,10 +102,6 @@ class OpenCall:
     reply: Asking | None = None
     after: OpenCall | None = None
 
-    def reach(self, calls: int) -> int:
-        """Return the number of the last call that began before this one ended."""
-        return (calls if self.duration is None else self.begun) - 1
-
     def follows(self, other: OpenCall) -> bool:
         """Whether the program made this call when it had the result of the other one."""
         one = self.after
@@ -132,6 +128,7 @@ class CallLog:
 
     __slots__ = (
         "_answered",
+        "_at_work",
         "_clock",
         "_closed",
         "_ended",
@@ -150,6 +147,8 @@ class CallLog:
         self._clock = clock
         self._max_calls = max_calls
         self._entries: list[OpenCall] = []
+        # How many of them have not ended.
+        self._at_work = 0
         self._closed: tuple[ToolCall, ...] | None = None
         self._answered = False
         self._refused = 0
@@ -192,6 +191,7 @@ class CallLog:
                 self.over_limit = True
                 entry.error, entry.duration, entry.begun = limit_msg, 0.0, len(self._entries)
                 self._refuse(limit_msg)
+            self._at_work += 1
             return entry
 
     def ask(self, entry: OpenCall) -> bool:
@@ -242,7 +242,7 @@ class CallLog:
             self._ended.wait_for(self._is_quiet, seconds)
 
     def _is_quiet(self) -> bool:
-        return self._closed is not None or all(one.duration is not None for one in self._entries)
+        return self._closed is not None or not self._at_work
 
     def close(self) -> None:
         with self._lock:
@@ -294,7 +294,10 @@ class CallLog:
     def _laid_out(self) -> tuple[list[OpenCall], dict[int, int]]:
         """Return the calls in the order in which they stand, and how far each of them reaches."""
         order = [*self._entries]
-        reach = {one.number: one.reach(len(order)) for one in order}
+        # The last call that began before each of them ended.
+        reach = {
+            one.number: (len(order) if one.duration is None else one.begun) - 1 for one in order
+        }
         for together in _asked_together(order) if self._replies is not None else ():
             places = sorted(one.number for one in together)
             for place, one in zip(places, together, strict=True):
@@ -306,6 +309,7 @@ class CallLog:
         if self._closed is None and entry.duration is None:
             entry.duration = self.now() - entry.started
             entry.begun = len(self._entries)
+            self._at_work -= 1
             self._ended.notify_all()
 
 
@@ -362,7 +366,7 @@ class ReportedUsage:
         self._closed = False
         self._told = 0
         self._messages: list[JsonValue] = []
-        self._approvals: list[Approval] = []
+        self.approvals: tuple[Approval, ...] = ()
         self._prices = prices
         self._reckoning: Reckoning | None = None
         self._usage = UNKNOWN_USAGE
@@ -416,7 +420,7 @@ class ReportedUsage:
         )
         with self._lock:
             if not self._closed:
-                self._approvals.append(approval)
+                self.approvals = (*self.approvals, approval)
 
     def close(self) -> None:
         with self._lock:
@@ -426,11 +430,6 @@ class ReportedUsage:
     def messages(self) -> tuple[JsonValue, ...]:
         with self._lock:
             return tuple(self._messages)
-
-    @property
-    def approvals(self) -> tuple[Approval, ...]:
-        with self._lock:
-            return tuple(self._approvals)
 
 
 # Check the arguments of a tool call against the tool's spec.

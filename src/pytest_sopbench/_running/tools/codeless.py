@@ -122,8 +122,8 @@ def _records(
 
 def _served(tool: LookupTool, record: Mapping[str, JsonValue]) -> JsonValue:
     served = {column: record.get(column) for column in tool.returns}
-    empty = all(value in (None, "") for value in served.values())
-    if empty and tool.missing == "error" and not tool.many:
+    must_serve = tool.missing == "error" and not tool.many
+    if must_serve and all(value in (None, "") for value in served.values()):
         msg = f"{tool.name}: the record has no {', '.join(tool.returns)}"
         raise ToolError(msg)
     return served[tool.returns[0]] if tool.bare else served

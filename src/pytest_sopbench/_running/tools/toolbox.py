@@ -422,7 +422,8 @@ class Toolbox:
 
     def close(self) -> None:
         """End the run: nothing is served or recorded after it, and the row is let go."""
-        self._look_once_more()
+        if self._world is not None:
+            self._look_once_more(self._world)
         self.log.close()
         self.told.close()
         self._row = None
@@ -431,17 +432,13 @@ class Toolbox:
         if isinstance(manager, McpManager):
             manager.close()
 
-    def _look_once_more(self) -> None:
+    def _look_once_more(self, world: RunWorld) -> None:
         """Take down what code of the domain has changed since the last call."""
         # A call that is still at work holds the lock; what it did is not known anyway.
-        if (
-            self._world is None
-            or self.log.closed
-            or not self._one_at_a_time.acquire(blocking=False)
-        ):
+        if self.log.closed or not self._one_at_a_time.acquire(blocking=False):
             return
         try:
-            changes, calls = self._world.untold(), self.log.begun
+            changes, calls = world.untold(), self.log.begun
             self._changes += [(calls - 1, one) for one in changes]
             # What no call can have led to stands at no step.
             self._world_is_known = bool(calls) or not changes
