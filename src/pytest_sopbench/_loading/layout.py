@@ -121,9 +121,10 @@ def rows_with_ids(
         whose: of what it is a row, for errors.
 
     Raises:
-        LoadingError: the file cannot be read.
-        RowError: a line is no object, has another key, or has no id.
+        LoadingError: the file cannot be read, or is empty.
+        RowError: a line is no object, has another key, has no id, or that of a line before.
     """
+    first: dict[str, int] = {}
     for line, row in read_json_lines(path):
         if not isinstance(row, Mapping):
             raise RowError(path, "not a JSON object with keys", row=line)
@@ -135,7 +136,13 @@ def rows_with_ids(
         if not name:
             hint = "an id is a text or a whole number"
             raise RowError(path, "no usable id", row=line, column="id", hint=hint)
+        if name in first:
+            problem = f"the id {name!r} stands in row {first[name]} already"
+            raise RowError(path, problem, row=line, column="id", hint="give each id one row")
+        first[name] = line
         yield line, name, row
+    if not first:
+        raise LoadingError(path, "the file is empty", hint="write one JSON object per line")
 
 
 def _hashes(table: Table, inputs: Sequence[str]) -> tuple[str, ...]:

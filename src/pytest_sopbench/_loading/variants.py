@@ -23,7 +23,6 @@ from pytest_sopbench.errors import LoadingError, RowError
 from .files import (
     did_you_mean,
     is_a_file,
-    listed,
     read_text,
     refuse_links_out,
 )
@@ -95,18 +94,11 @@ def _check_ids(domain: Domain, found: Sequence[Variant]) -> None:
 def _read(path: Path, domain: Domain) -> Mapping[str, Replacement]:
     places = {task_id: place for place, task_id in enumerate(domain.task_ids)}
     found: dict[str, Replacement] = {}
-    first: dict[str, int] = {}
     for line, task_id, value in rows_with_ids(path, KEYS, "a variant"):
         if task_id not in places:
             hint = did_you_mean(task_id, places) or "a variant is one of a task of its domain"
             raise RowError(path, f"there is no task {task_id!r}", row=line, column="id", hint=hint)
-        if task_id in first:
-            why = f"the id {task_id!r} stands in row {first[task_id]} already"
-            raise RowError(path, why, row=line, column="id", hint="say once what is replaced")
-        first[task_id] = line
         found[task_id] = _replacement(path, line, value, domain, domain.tasks[places[task_id]])
-    if not found:
-        raise LoadingError(path, "the file is empty", hint=f"a row has {listed(KEYS)}")
     return found
 
 
