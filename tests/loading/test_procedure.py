@@ -147,7 +147,7 @@ CALL = '{"name": "weigh_parcel", "arguments": {}}'
         pytest.param(line("P1"), "task 'P1' stands on a line before", id="twice"),
         pytest.param(
             line("P2", call("P2", "weigh_parcels")),
-            "call 1: no tool is called 'weigh_parcels'\nis 'weigh_parcel' meant[?]",
+            "call 1: no tool is called 'weigh_parcels'\ndid you mean 'weigh_parcel'[?]",
             id="unknown tool",
         ),
         pytest.param("{'task'", "JSON", id="no JSON"),

@@ -39,19 +39,16 @@ def meant_as_ids(table: Table, *, but: Collection[str]) -> str | None:
     """
     for column in _called_ids(table, but):
         values = {id_text(cell) for cell in table.cells(column)} - {""}
-        if _is_id(column) or 2 * len(values) > len(table.rows):
+        if column.strip().lower() == "id" or 2 * len(values) > len(table.rows):
             return column
     return None
 
 
 def _called_ids(table: Table, but: Collection[str]) -> Iterator[str]:
     for column in table.columns:
-        if column not in but and (_is_id(column) or column.strip().lower().endswith("_id")):
+        name = column.strip().lower()
+        if column not in but and (name == "id" or name.endswith("_id")):
             yield column
-
-
-def _is_id(column: str) -> bool:
-    return column.strip().lower() == "id"
 
 
 def unique_column(table: Table, *, but: Collection[str]) -> str | None:

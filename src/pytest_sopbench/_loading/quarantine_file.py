@@ -14,7 +14,7 @@ from pytest_sopbench._core.gates.quarantine import TaskEntries, TaskPolicy
 from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench.errors import LoadingError
 
-from .files import did_you_mean, read_text, read_toml, shown
+from .files import did_you_mean, first_twice, read_text, read_toml, shown
 from .metadata import NAME_RULE, is_domain_name
 
 KEYS: Final = ("must_pass", "may_fail", "may_break", "until", "issue")
@@ -139,7 +139,7 @@ class _TasksFile:
             hint = 'write the ids of rules, such as may_break = ["confirm-first"]'
             got = shown(said["may_break"])
             self.refuse(name, "may_break", f"a list of rules expected, got {got}", hint)
-        twice = next((one for one in ids if ids.count(one) > 1), None)
+        twice = first_twice(ids)
         if twice is not None:
             self.refuse(name, "may_break", f"it names {twice!r} twice", "name each rule once")
         return tuple(ids)
