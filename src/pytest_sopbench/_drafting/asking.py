@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -274,7 +274,7 @@ def json_in(text: str) -> Mapping[str, Any]:
     Raises:
         UnusableError: there is none.
     """
-    for one in (text, *_blocks(text)):
+    for one in (text, *_BLOCK.findall(text)):
         try:
             read = as_object(json.loads(one))
         except (ValueError, RecursionError):
@@ -293,9 +293,5 @@ def document_in(text: str) -> str:
 
 def code_in(text: str) -> str:
     """Return the code of a reply: its only fenced block, or else all of it."""
-    blocks = [*_blocks(text)]
+    blocks = _BLOCK.findall(text)
     return f"{(blocks[0] if len(blocks) == 1 else text).strip()}\n"
-
-
-def _blocks(text: str) -> Iterator[str]:
-    yield from (one[1] for one in _BLOCK.finditer(text))
