@@ -24,7 +24,8 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_list_of_texts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(_is_text, cast("Any", value)))
+    texts = cast("list[object]", value) if isinstance(value, list) else []
+    return bool(texts) and all(map(_is_text, texts))
 
 
 KEYS: Final[Mapping[str, tuple[Callable[[Any], bool], str, str]]] = {
