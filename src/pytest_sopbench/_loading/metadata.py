@@ -442,7 +442,7 @@ def read_metadata(folder: Path) -> Described:
     try:
         metadata = kind.model_validate(content)
     except ValidationError as fault:
-        raise LoadingError(path, _problems(fault), hint=_hint(fault, content)) from fault
+        raise LoadingError(path, problems_of(fault), hint=_hint(fault, content)) from fault
     if not published:
         refuse_slips(path, metadata)
     warnings = tuple(f"{path.name}: {text}" for text in (*notes, *unknown_keys(metadata)))
@@ -485,7 +485,8 @@ def _read_kind_of(path: Path, content: Mapping[str, object]) -> type[Metadata]:
     return Metadata
 
 
-def _problems(fault: ValidationError) -> str:
+def problems_of(fault: ValidationError) -> str:
+    """Say which keys are wrong, and how; of many the first few."""
     problems = [_problem(error) for error in fault.errors(include_url=False)]
     more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
     return "; ".join(problems[:_SHOWN]) + more

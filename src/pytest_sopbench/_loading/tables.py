@@ -64,6 +64,13 @@ def read_table(path: Path) -> Table:
     return _read_jsonl(path) if path.suffix == ".jsonl" else _read_csv(path)
 
 
+def csv_text(rows: Iterable[Iterable[object]], ending: str = "\n") -> str:
+    """Return rows as a CSV file has them."""
+    stream = StringIO(newline="")
+    csv.writer(stream, lineterminator=ending).writerows(rows)
+    return stream.getvalue()
+
+
 def rename(table: Table, headers: Mapping[str, str], *, source: Path) -> Table:
     """Give columns the names that `columns` of `metadata.json` has for their headers.
 

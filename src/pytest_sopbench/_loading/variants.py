@@ -26,7 +26,7 @@ from .files import (
     read_text,
     refuse_links_out,
 )
-from .finding import bundled_candidates
+from .finding import BUNDLED, domains_in
 from .layout import rows_with_ids
 from .load import SOP_FILES
 
@@ -57,11 +57,6 @@ def variants_of(
     found = tuple(one for name in names if (one := _variant(domain, name, others)) is not None)
     _check_ids(domain, found)
     return found
-
-
-def has_variant(domain: Domain, name: str) -> bool:
-    """Tell whether a domain has a variant of that name."""
-    return name in AUTOMATIC or name in own_names(domain)
 
 
 def own_names(domain: Domain) -> Sequence[str]:
@@ -133,10 +128,10 @@ def _replacement(
 
 def bundled_sops(but: str) -> Sequence[str]:
     """Return the SOPs of all bundled domains but the one of that name, by their names."""
-    folders = [one.folder for one in bundled_candidates() if one.folder and but not in one.names]
     return [
         read_text(folder / name)
-        for folder in folders
+        for folder in domains_in(BUNDLED)
+        if folder.name != but
         for name in SOP_FILES
         if (folder / name).is_file()
     ]

@@ -41,7 +41,7 @@ from .files import (
     text_digest,
 )
 from .layout import Layout
-from .metadata import Described, Flag, LookupShape, Shape
+from .metadata import Described, Flag, LookupShape, Shape, problems_of
 from .tools import ToolEntry, parameter_names
 
 WORLD_FILE: Final = "world.json"
@@ -434,12 +434,8 @@ class _ToolReader(ToolEntry):
         try:
             one = _Requirement.model_validate(given)
         except ValidationError as fault:
-            first = fault.errors(include_url=False)[0]
-            name = ".".join(map(str, first["loc"]))
-            problem = (
-                f"{name}: {first['msg'][:1].lower()}{first['msg'][1:]}" if name else "no object"
-            )
-            self.refuse(f".{place}", problem, "it has 'where', 'error', 'table' and 'exists'")
+            hint = "it has 'where', 'error', 'table' and 'exists'"
+            self.refuse(f".{place}", problems_of(fault), hint)
         if one.model_extra or not one.error:
             what = f"{min(one.model_extra)!r} is unknown" if one.model_extra else "needs 'error'"
             self.refuse(f".{place}", what, "it has 'where', 'error', 'table' and 'exists'")
