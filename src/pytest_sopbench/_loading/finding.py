@@ -87,7 +87,7 @@ def found(
         name=name or metadata_name(folder) or folder.name,
         folder=folder,
         origin=origin,
-        trusted=_trusted(folder, origin, where),
+        trusted=is_trusted(folder, origin, where),
     )
 
 
@@ -201,7 +201,8 @@ def _told_folder(target: object) -> Path | None:
     return Path(next(iter(places))).resolve() if places else None
 
 
-def _trusted(folder: Path, origin: Origin, where: SearchPaths) -> bool:
+def is_trusted(folder: Path, origin: Origin, where: SearchPaths) -> bool:
+    """Whether the code of a domain that was found so may run."""
     if origin in (Origin.BUNDLED, Origin.PATH):
         return True
     # Resolved, since a link inside the project can lead out of it.
