@@ -47,14 +47,6 @@ class UnusableError(Exception):
     """A reply that cannot be used; its text says to the model what is wrong with it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """What was paid for: requests that were asked, and the tokens and dollars of their replies."""
-
-    requests: int = 0
-    usage: Usage = UNKNOWN_USAGE
-
-
 @dataclass(kw_only=True)
 class Recordings:
     """The replies of a folder, one file for each, and the clients that are asked for others.
@@ -131,9 +123,9 @@ class Recordings:
         if path.is_file():
             path.replace(self._failed(key))
 
-    def spent(self, prices: Prices | None) -> Mapping[str, Spent]:
-        """Return what each stage has cost so far, whenever it was paid; unknown stays unknown."""
-        found: dict[str, Spent] = {}
+    def spent(self, prices: Prices | None) -> Mapping[str, tuple[int, Usage]]:
+        """Return the requests of each stage and what they took, whenever that was paid."""
+        found: dict[str, tuple[int, Usage]] = {}
         for path in sorted(self.folder.glob("*.json")) if self.folder.is_dir() else ():
             try:
                 data = json.loads(path.read_text("ascii"))
@@ -143,11 +135,8 @@ class Recordings:
                 continue
             told = read_usage(usage.as_report())
             cost = prices.cost(told, usage.server) if prices is not None else None
-            before = found.get(stage, Spent())
-            found[stage] = Spent(
-                requests=before.requests + 1,
-                usage=add_usage(before.usage, replace(told, cost_usd=cost)),
-            )
+            requests, before = found.get(stage, (0, UNKNOWN_USAGE))
+            found[stage] = requests + 1, add_usage(before, replace(told, cost_usd=cost))
         return found
 
     def _client(self, model: str) -> ModelClient:

@@ -195,7 +195,8 @@ def lay_out(described: Described, table: Table, specs: Sequence[ToolSpec]) -> La
     """
     metadata, path = described.metadata, described.path
     _check_names(path, metadata, table)
-    labels = _labels(metadata)
+    named: dict[str, str | None] = {key: getattr(metadata, key) for key in _LABELS}
+    labels = {column: key for key, column in named.items() if column is not None}
     for problem, hint in _odd_parts(metadata, labels):
         raise LoadingError(path, problem, hint=hint)
     withheld = {*metadata.output_columns, *labels, *metadata.private_columns}
@@ -214,7 +215,10 @@ def lay_out(described: Described, table: Table, specs: Sequence[ToolSpec]) -> La
     else:
         private = set(metadata.private_columns)
         inputs = tuple(name for name in metadata.input_columns if name not in private)
-        warnings = _kept_back(path, metadata.input_columns, private)
+        if both := [repr(name) for name in metadata.input_columns if name in private]:
+            where = "in 'input_columns' and in 'private_columns'"
+            what = f"{path.name}: {listed(both)} {where}: no agent is given what is private"
+            warnings = (what,)
     if id_column is None and table.path.name == PUBLISHED_DATA:
         # What names the tasks of a published folder if inputs cannot.
         is_needed = not tells_rows_apart(table, inputs)
@@ -241,20 +245,6 @@ def lay_out(described: Described, table: Table, specs: Sequence[ToolSpec]) -> La
         expected_state=metadata.expected_state_column,
         warnings=warnings,
     )
-
-
-def _kept_back(path: Path, named: Sequence[str], private: set[str]) -> tuple[str, ...]:
-    both = [name for name in named if name in private]
-    if not both:
-        return ()
-    where = "in 'input_columns' and in 'private_columns'"
-    return (f"{path.name}: {listed(map(repr, both))} {where}: no agent is given what is private",)
-
-
-def _labels(metadata: Metadata) -> dict[str, str]:
-    """The columns that speak about the answer, with the key that names each."""
-    named: dict[str, str | None] = {key: getattr(metadata, key) for key in _LABELS}
-    return {column: key for key, column in named.items() if column is not None}
 
 
 def _check_names(path: Path, metadata: Metadata, table: Table) -> None:

@@ -197,8 +197,8 @@ def _unsaid(path: Path, left: Sequence[str], general: str) -> Iterator[str]:
     said = {" ".join(line.split()) for line in general.split("\n")}
     missing = [line.strip() for line in left if line.strip() and " ".join(line.split()) not in said]
     if missing:
-        count = f"{len(missing)} lines of the SOP stand" if missing[1:] else "a line stands"
-        yield f"{path.name}: {count} neither in a step nor in 'general': {shown(missing[0])}"
+        what = "lines of the SOP that stand neither in a step nor in 'general'"
+        yield f"{path.name}: {what}: {len(missing)}, the first {shown(missing[0])}"
 
 
 # The file of `sop_approver = scripted:PATH`: who reads it decides like its author.

@@ -146,24 +146,18 @@ _CLASSES: Final = {"DFS": "deep", "BFS": "wide"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokenTarget:
-    """A record whose target breaks its own schema; `hopeless` if no answer can match it."""
-
-    position: int
-    what: str
-    hopeless: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MazeDomain:
-    """One folder to write: its name, its files, and what is odd about its records."""
+    """One folder to write: its name, its files, and the records whose targets break their schema.
+
+    Of each of these it has the position, what breaks, and whether no answer can match it.
+    """
 
     name: str
     source: Path
     records: int
     domain_class: str
     files: Mapping[str, str]
-    broken: tuple[BrokenTarget, ...]
+    broken: Sequence[tuple[int, str, bool]]
 
 
 def class_of(path: Path) -> str:
@@ -238,23 +232,20 @@ def _row(record: MazeRecord, usual: tuple[str, bool]) -> dict[str, JsonValue]:
     return {"id": str(record.position), "inputs": inputs, "expected": record.target, "tags": []}
 
 
-def _broken(path: Path, records: Sequence[MazeRecord]) -> tuple[BrokenTarget, ...]:
+def _broken(path: Path, records: Sequence[MazeRecord]) -> Sequence[tuple[int, str, bool]]:
     rules = DocumentRules(schema=records[0].schema, ignored=records[0].ignored)
     try:
         rules.validator.check()
     except BadSchemaError as fault:
         raise LoadingError(path, f"record {records[0].position}: {fault}") from fault
-    found: list[BrokenTarget] = []
+    found: list[tuple[int, str, bool]] = []
     for record in records:
         violations = rules.validator.violations(record.target)
         hopeless = [one for one in violations if not rules.ignored_patterns.match(one.about)]
         for first in (hopeless or violations)[:1]:
             what = f"{first.place} breaks {first.keyword} {first.demand}".rstrip()
-            broken = BrokenTarget(
-                position=record.position, what=f"{what}: {first.value}", hopeless=bool(hopeless)
-            )
-            found.append(broken)
-    return tuple(found)
+            found.append((record.position, f"{what}: {first.value}", bool(hopeless)))
+    return found
 
 
 def _pretty(value: object) -> str:
