@@ -79,13 +79,6 @@ def _once_each(names: list[str]) -> list[str]:
     return names
 
 
-def _some(names: list[str]) -> list[str]:
-    if not names:
-        kind = "none"
-        raise PydanticCustomError(kind, "it names no column")
-    return names
-
-
 def _pairs(value: object) -> object:
     """A list of names as the object that pairs each with itself."""
     if isinstance(value, Mapping):
@@ -118,7 +111,7 @@ Finite: TypeAlias = Annotated[Json, AfterValidator(_finite)]
 Names: TypeAlias = Annotated[list[str], AfterValidator(_once_each)]
 """Names of columns, each once."""
 
-SomeNames: TypeAlias = Annotated[Names, AfterValidator(_some)]
+SomeNames: TypeAlias = Annotated[Names, Field(min_length=1)]
 """The same, at least one."""
 
 Pairs: TypeAlias = Annotated[dict[str, str], BeforeValidator(_pairs)]

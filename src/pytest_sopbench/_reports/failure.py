@@ -100,14 +100,18 @@ def failure_lines(
         expected: the calls that are expected of the task, if there are any.
         told_in: the task whose failure has shown this very traceback, or empty.
     """
-    width = WIDTH
+    width, told = WIDTH, record.trajectory
     return [
         cut(headline(record), width),
         *_task_lines(record, location, width),
         *(_values_lines("inputs", inputs, width) if inputs else ()),
         *_answer_lines(record, width),
         *broken_lines(record.rules, width),
-        *_departure_lines(record, width),
+        *(
+            labelled("departs", one_line(told.departure), width=width, lines=2)
+            if told is not None and not told.held
+            else ()
+        ),
         *(call_lines(record, expected, width) if record.calls or not record.document else ()),
         *_problem_lines(record.problem, told_in, width),
         *_note_lines(record, width),
@@ -240,12 +244,6 @@ def _mismatch_lines(mismatch: Mismatch, width: int) -> Iterator[str]:
     yield from labelled("field", f"{name}: {why}", width=width, lines=_TEXT_LINES)
     yield from labelled("expected", expected, width=width, lines=_TEXT_LINES)
     yield from labelled("actual", actual, width=width, lines=_TEXT_LINES)
-
-
-def _departure_lines(record: RunRecord, width: int) -> Iterator[str]:
-    if record.trajectory is not None and not record.trajectory.held:
-        departure = one_line(record.trajectory.departure)
-        yield from labelled("departs", departure, width=width, lines=2)
 
 
 def _problem_lines(problem: Problem | None, told_in: str, width: int) -> Iterator[str]:

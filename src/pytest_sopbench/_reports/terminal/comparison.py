@@ -21,7 +21,7 @@ from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.task import RunKey, TaskKey
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.statistics import ALPHA, PairedTest
+from pytest_sopbench._core.statistics import ALPHA
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.text import (
     NOT_AVAILABLE,
@@ -197,12 +197,8 @@ def _verdict_parts(comparison: GroupComparison) -> Iterator[str]:
     else:
         yield f"{lost},"
     yield f"gained {len(comparison.gained)},"
-    yield _test_text(comparison.test)
-
-
-def _test_text(test: PairedTest) -> str:
-    name, _, rest = test.source.removeprefix("exact ").partition(", ")
-    return f"{name} {p_value(test.p)}{f' ({rest})' if rest else ''}"
+    name, _, rest = comparison.test.source.removeprefix("exact ").partition(", ")
+    yield f"{name} {p_value(comparison.test.p)}{f' ({rest})' if rest else ''}"
 
 
 def words_since(one: GroupComparison) -> str:
