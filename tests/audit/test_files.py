@@ -149,7 +149,7 @@ def test_an_id_that_stands_twice_is_told_with_both_rows(lab: Any) -> None:
 def test_rows_without_an_id_are_told(lab: Any) -> None:
     lab.rows(lambda rows: rows[7].update(parcel_id=""))
 
-    assert "row 9 has no id" == lab.only("duplicate-id").what
+    assert "no id stands on row 9" == lab.only("duplicate-id").what
 
 
 def test_rows_that_are_equal_but_for_their_ids_are_told(lab: Any) -> None:

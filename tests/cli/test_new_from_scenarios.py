@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._making.maze import CASE, HEADERS, REQUIREMENT, joined_prompt, split_prompt
+from pytest_sopbench._making.maze import CASE, HEADERS, REQUIREMENT, split_prompt
 from pytest_sopbench.cli import main
 
 SCHEMA = {
@@ -143,10 +143,6 @@ BROKEN: dict[str, tuple[Any, str]] = {
         [{**RECORDS[0], "no_required_eval_acc_keys": "why"}],
         "'no_required_eval_acc_keys' is neither null nor",
     ),
-    "line ends that a text file loses": (
-        [record("x", {"step": "1"}, sop=SOP.replace("\n", "\r\n"))],
-        "record 1 cannot be written without a loss",
-    ),
     "a schema that is none": (
         [record("x", {"step": "1"}, json_schema={"type": "objekt"})],
         "not a valid JSON schema",
@@ -174,7 +170,9 @@ def test_nothing_is_overwritten(imported: Import) -> None:
     assert "is there already" in result.output
 
 
-def test_a_prompt_is_put_together_as_it_was() -> None:
+def test_nothing_of_a_prompt_is_lost() -> None:
     text = RECORDS[0]["input"]
 
-    assert text == joined_prompt(split_prompt(text, SCHEMA), SCHEMA)
+    parts = split_prompt(text, SCHEMA)
+
+    assert text == (f"{parts.sop}{HEADERS[2]}{parts.case}{HEADERS[3]}{parts.requirement}{SCHEMA!r}")

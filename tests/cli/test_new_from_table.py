@@ -309,7 +309,7 @@ def test_of_equal_rows_one_stays_and_of_others_with_one_id_none() -> None:
 
     assert ["001", "003", "004"] == [row["Case No"] for row in rows()]
     assert "row 6 (001): the same as row 2" in result.stdout
-    told = "rows 3 (002), 7 (002): rows 3 and 7 have this id and differ, so none is taken"
+    told = "rows 3 (002), 7 (002): rows 3, 7 have this id and differ, so none is taken"
     assert told in " ".join(result.stdout.split())
 
 

@@ -185,7 +185,7 @@ def test_empty_answers_that_nothing_declares_are_counted_in_the_header(
 
     result.stdout.fnmatch_lines(
         [
-            "sop: lab: data.csv: 1 expected cell of grade is empty: an empty answer is *(row 5)",
+            "sop: lab: data.csv: 1 of 6 expected cells of grade are empty: *(row 5)",
             "sop: lab: 1 warning; sopbench list -v shows them",
         ]
     )

@@ -239,7 +239,7 @@ def test_a_run_whose_provider_comes_back_is_made_again(
     result.assert_outcomes(passed=6)
     assert 6 == Counter(saved().outcomes.values())["correct"]
     result.stdout.fnmatch_lines(
-        ["note   2 runs were made again, as the provider was not available before"]
+        ["note   2 runs made again, as the provider was not available before"]
     )
 
 

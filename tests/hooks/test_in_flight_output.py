@@ -231,7 +231,7 @@ def test_ctrl_c_keeps_what_has_ended_before_its_test_came(
     assert 40 == len(runs) == len(outcomes)
     assert {"correct": 18, "not_run": 22} == Counter(outcomes.values())
     assert {"correct"} == {outcomes[f"T_{n:02}"] for n in range(2, 20)}
-    assert "note   18 runs ended before their tests came, which were not run" in output
+    assert "note   18 runs ended before any test asked for them, so not run" in output
     assert "note   16 runs were interrupted, 6 runs were never started;\n" in output
     assert "       the same command with --sop-resume=last makes them\n" in output
     reasons = Counter(run["reason"] for run in runs if run["outcome"] == "not_run")

@@ -495,7 +495,6 @@ UNUSABLE: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "specs in 2,000 lists": ({"toolspecs.json": "[" * 2_000 + "]" * 2_000}, {}),
     "metadata in 2,000 lists": ({"metadata.json": "[" * 2_000 + "]" * 2_000}, {}),
     "rows in 2,000 lists": ({"data.csv": ROWS + f'P4,"{"[" * 2_000}",1'}, {}),
-    "more keys than a person writes": ({}, {f"key_{place}": place for place in range(100_000)}),
     "a key of a million letters": ({}, {"input_columns": ["x" * 1_000_000]}),
     "a column 100,000 times": ({}, {"input_columns": ["label"] * 100_000}),
     "10,000 tools and another in the contract": (

@@ -60,7 +60,9 @@ def test_a_folder_with_an_sop_alone_is_no_domain(tmp_path: Path) -> None:
             id="a-text-for-a-list",
         ),
         pytest.param(
-            {"output_columns": []}, "key 'output_columns' is []: it names no column", id="none"
+            {"output_columns": []},
+            "key 'output_columns' is []: value should have at least 1 item after validation, not 0",
+            id="none",
         ),
         pytest.param(
             {"input_columns": ["a", "b", "a"]},

@@ -585,7 +585,10 @@ def test_where_nothing_is_declared_the_empty_answers_are_counted_aloud(
 ) -> None:
     domain = load_domain(make(make_domain, rows("north,1", "south,", "north,3", "north,n/a")))
 
-    said = "data.csv: 2 expected cells of fee are empty: an empty answer is right there (rows 3, 5)"
+    said = (
+        "data.csv: 2 of 4 expected cells of fee are empty: "
+        "an empty answer is right there (row 3, 5)"
+    )
     assert (said,) == domain.notices
     assert said in domain.warnings
 
@@ -605,7 +608,7 @@ def test_a_folder_of_the_published_layout_keeps_loading(make_domain: MakeDomain)
 
     (said,) = domain.notices
     assert said == (
-        "test_set_with_outputs.csv: 1 expected cell of route is empty: "
+        "test_set_with_outputs.csv: 1 of 3 expected cells of route are empty: "
         "an empty answer is right there (row 3)"
     )
 

@@ -147,7 +147,7 @@ CALL = '{"name": "weigh_parcel", "arguments": {}}'
         pytest.param(line("P1"), "task 'P1' stands on a line before", id="twice"),
         pytest.param(
             line("P2", call("P2", "weigh_parcels")),
-            "call 1: no tool is called 'weigh_parcels'\nis 'weigh_parcel' meant[?]",
+            "call 1: no tool is called 'weigh_parcels'\ndid you mean 'weigh_parcel'[?]",
             id="unknown tool",
         ),
         pytest.param("{'task'", "JSON", id="no JSON"),
@@ -260,7 +260,7 @@ def test_a_step_may_have_a_title_a_text_and_approvals_of_its_own(folder: Any) ->
     assert ("[APPROVAL REQUIRED]", ()) == (second.title, second.approvals)
     assert "Be careful." == domain.procedure.general
     (warning,) = domain.warnings
-    assert "5 lines of the SOP stand neither in a step nor in 'general': '# Parcels'" in warning
+    assert "that stand neither in a step nor in 'general': 5, the first '# Parcels'" in warning
 
 
 def test_text_that_the_sop_does_not_have_is_a_warning(folder: Any) -> None:

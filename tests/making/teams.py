@@ -506,7 +506,7 @@ TEAMS: Final[Mapping[str, Team]] = {
         ),
         asked=ASKED,
         parts={"Score": "tool"},
-        told=["1 hidden row is read", "hidden columns", "Score", "Old (hidden)"],
+        told=["hidden rows are read", "hidden columns", "Score", "Old (hidden)"],
     ),
     "merged cells, a title, two rows of names, blanks": Team(
         write=book(

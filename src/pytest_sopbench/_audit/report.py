@@ -57,12 +57,6 @@ SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 VERSION: Final = "2.1.0"
 HOME: Final = "https://pypi.org/project/pytest-sopbench/"
 
-_LEVELS: Final[Mapping[Severity, str]] = {
-    Severity.ERROR: "error",
-    Severity.WARNING: "warning",
-    Severity.NOTE: "note",
-}
-
 
 def sarif_log(
     audits: Iterable[Audit], rules: Sequence[Rule], *, root: Path, plugin: str
@@ -96,7 +90,7 @@ def _rule(rule: Rule) -> JsonValue:
     return {
         "id": rule.name,
         "shortDescription": {"text": rule.looks_for},
-        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "defaultConfiguration": {"level": rule.severity.value},
     }
 
 
@@ -105,7 +99,7 @@ def _result(audit: Audit, finding: Finding, number: int, root: Path, accepted: s
     result: dict[str, JsonValue] = {
         "ruleId": finding.rule,
         "ruleIndex": number,
-        "level": _LEVELS[finding.severity],
+        "level": finding.severity.value,
         "message": {"text": f"{text}\n{finding.do}" if finding.do else text},
         "locations": [_location(audit, finding, root)],
     }

@@ -321,18 +321,10 @@ _RUN: Final = 0.02
 _RUNS: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class CutOff:
-    """Between `below` and `above` the label changes from one to another."""
-
-    below: Decimal
-    above: Decimal
-    before: str
-    after: str
-
-
 @dataclass(slots=True)
-class _Run:
+class LabelRange:
+    """Values of a column, from `first` to `last`, of which most `rows` have the label."""
+
     label: str
     first: Decimal
     last: Decimal
@@ -340,8 +332,10 @@ class _Run:
     right: int
 
 
-def cut_offs(cells: Sequence[JsonValue], labels: Sequence[str]) -> Iterator[CutOff]:
-    """Yield the cut-offs of a column that gives the labels by ranges; else none."""
+def cut_offs(
+    cells: Sequence[JsonValue], labels: Sequence[str]
+) -> Iterator[tuple[LabelRange, LabelRange]]:
+    """Yield the ranges on both sides of each cut-off, if a column gives the labels by ranges."""
     counted: dict[Decimal, Counter[str]] = {}
     for cell, label in zip(cells, labels, strict=True):
         if isinstance(cell, bool) or not isinstance(cell, int | float):
@@ -361,11 +355,11 @@ def cut_offs(cells: Sequence[JsonValue], labels: Sequence[str]) -> Iterator[CutO
         return
     for one, other in pairwise(runs):
         if min(one.rows, other.rows) >= _RUN * rows:
-            yield CutOff(one.last, other.first, one.label, other.label)
+            yield one, other
 
 
-def _runs(counted: dict[Decimal, Counter[str]]) -> list[_Run]:
-    runs: list[_Run] = []
+def _runs(counted: dict[Decimal, Counter[str]]) -> list[LabelRange]:
+    runs: list[LabelRange] = []
     for value in sorted(counted):
         found = counted[value]
         label, right = found.most_common(1)[0]
@@ -374,5 +368,5 @@ def _runs(counted: dict[Decimal, Counter[str]]) -> list[_Run]:
             last = runs[-1]
             last.last, last.rows, last.right = value, last.rows + rows, last.right + right
         else:
-            runs.append(_Run(label, value, value, rows, right))
+            runs.append(LabelRange(label, value, value, rows, right))
     return runs

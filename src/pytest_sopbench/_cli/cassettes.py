@@ -14,7 +14,7 @@ from pytest_sopbench._cli.app import FAILS, echo_json, project, refuse, say, say
 from pytest_sopbench._cli.found_domains import readable_domains
 from pytest_sopbench._replay.cassettes import Inspection, Survey, faults_of, inspect, unused
 from pytest_sopbench._replay.exchange import IGNORED, MASKED, read_path, show_path
-from pytest_sopbench._reports.text import amount
+from pytest_sopbench._reports.text import amount, counted
 from pytest_sopbench._sessions.folder import followed, last_path
 from pytest_sopbench._sessions.header import read_session_options
 from pytest_sopbench._settings.readers import read_ignored
@@ -56,7 +56,7 @@ def check(places: Sequence[str]) -> None:
     if not found.surveys and not faults:
         say(f"no recordings in {root}")
     elif not faults:
-        say(f"{_count(len(found.surveys), 'recording')}: whole, and of tasks of today")
+        say(f"{counted(len(found.surveys), 'recording')}: whole, and of tasks of today")
     if faults or not found.surveys:
         sys.exit(FAILS)
 
@@ -94,9 +94,8 @@ def _compared_by(found: Inspection) -> Iterator[str]:
     today = {name: entries for name, entries in settings.items() if entries}
     trials = [trial for one in found.surveys for trial in one.trials.values()]
     if others := sum(trial.keyed_by != today for trial in trials):
-        were = "was" if others == 1 else "were"
         yield (
-            f"{_count(others, 'recording')} {were} made by other entries of "
+            f"{counted(others, 'recording')} made by other entries of "
             "sop_replay_ignore; they are compared by those of today"
         )
 
@@ -119,7 +118,7 @@ def _listed(found: Inspection) -> Iterator[str]:
             f"{one.place.agent}  {one.place.domain}/{one.place.task}",
             ", ".join(dict.fromkeys(model for trial in trials for model in trial.models)) or "-",
             min(trial.recorded for trial in trials).date().isoformat() if trials else "-",
-            _count(sum(trial.requests for trial in trials), "request"),
+            counted(sum(trial.requests for trial in trials), "request"),
             f"{amount(sum(tokens)) if tokens else '-'} tokens",
             f"{one.size / 1_000:.1f} kB",
         )
@@ -127,7 +126,7 @@ def _listed(found: Inspection) -> Iterator[str]:
         yield "  ".join(parts) + several
     yield from found.problems
     size = sum(one.size for one in found.surveys)
-    yield f"{_count(len(found.surveys), 'recording')}, {size / 1_000:.1f} kB"
+    yield f"{counted(len(found.surveys), 'recording')}, {size / 1_000:.1f} kB"
     yield from _missed()
 
 
@@ -145,10 +144,6 @@ def _missed() -> Iterator[str]:
         yield f"the last session sent what is not recorded, by runs: {told}"
         yield "its summary says what can be left out of the comparison; for the rest, run it again"
         yield "with --sop-replay=record beside its own options"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun if number == 1 else noun + 's'}"
 
 
 def _as_json(one: Survey) -> Mapping[str, Any]:

@@ -337,13 +337,13 @@ def _scenario_lines(domain: MazeDomain) -> Iterator[str]:
     kind = f"class {domain.domain_class}" if domain.domain_class else "no class (--class)"
     records = counted(domain.records, "record")
     yield from labelled("from", f"{one_line(domain.source.name)}: {records}, {kind}")
-    hopeless = sum(one.hopeless for one in domain.broken)
+    count = sum(hopeless for *_, hopeless in domain.broken)
     if domain.broken:
         targets = counted(len(domain.broken), "target breaks its", "targets break their")
-        yield f"  {targets} own schema; no answer can match {hopeless} of them:"
-    for one in domain.broken:
-        mark = "" if one.hopeless else " (ignored, so an answer can match)"
-        yield f"    record {one.position}: {one_line(one.what)}{mark}"
+        yield f"  {targets} own schema; no answer can match {count} of them:"
+    for position, what, hopeless in domain.broken:
+        mark = "" if hopeless else " (ignored, so an answer can match)"
+        yield f"    record {position}: {one_line(what)}{mark}"
 
 
 _PARTS = (

@@ -31,7 +31,6 @@ from pytest_sopbench._core.model.task import OutputField, Task
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.model.usage import Prices
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._drafting.asking import Spent
 from pytest_sopbench._drafting.baselines import Measured, measure
 from pytest_sopbench._drafting.cards import CHOICES, Card
 from pytest_sopbench._drafting.cases import TASKS
@@ -370,13 +369,12 @@ def _cost(model: str, asked: Sequence[tuple[int, int]], prices: Prices | None) -
     return prices.cost(usage, "")
 
 
-def _spent_lines(spent: Mapping[str, Spent]) -> Iterator[str]:
+def _spent_lines(spent: Mapping[str, tuple[int, Usage]]) -> Iterator[str]:
     """Say what each stage has cost so far, refused and unusable replies included."""
-    for stage, one in sorted(spent.items()):
-        usage = one.usage
+    for stage, (requests, usage) in sorted(spent.items()):
         cost = "cost not known" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
         yield (
-            f"{stage}: {one.requests} requests, {_count(usage.input_tokens)} tokens in and"
+            f"{stage}: {requests} requests, {_count(usage.input_tokens)} tokens in and"
             f" {_count(usage.output_tokens)} out, {cost}"
         )
 

@@ -23,13 +23,13 @@ from pytest_sopbench._cli.app import (
     say,
     say_lines,
 )
-from pytest_sopbench._cli.found_domains import domain_option, domains_of
+from pytest_sopbench._cli.found_domains import domain_option, domains_of, search_paths
 from pytest_sopbench._cli.judge import comparer_seconds, project_judging, say_consumption
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, Scoring
 from pytest_sopbench._judge.judging import Judging
-from pytest_sopbench._loading.finding import BUNDLED
+from pytest_sopbench._loading.finding import BUNDLED, Origin, is_trusted
 from pytest_sopbench._reports.notices import refused_lines, rescored_lines
 from pytest_sopbench._running.comparing import (
     SOURCES,
@@ -71,7 +71,7 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
             domain,
             state=with_policy(
                 domain,
-                trusted=domain.folder.parent == BUNDLED or _is_trusted(domain.folder, places),
+                trusted=_is_trusted(domain.folder, places),
             ),
         )
         for name, domain in _all_domains(saved.header.domains, places).items()
@@ -160,9 +160,6 @@ def _are_those(domain: Domain, ran: Mapping[str, str]) -> bool:
 
 def _is_trusted(folder: Path, places: Sequence[str]) -> bool:
     """Whether code of a domain may be run."""
-    known, real = project(), folder.resolve()
-    trusted = (*(Path(place) for place in places), *known.folders("sop_trust"))
-    if any(real.is_relative_to(one.resolve()) for one in trusted):
-        return True
-    installed = real.is_relative_to(Path(sys.prefix).resolve())
-    return not installed and real.is_relative_to(known.folder.resolve())
+    origin = Origin.BUNDLED if folder.parent == BUNDLED else Origin.INSTALLED
+    named = (*(Path(place).absolute() for place in places), *project().folders("sop_trust"))
+    return is_trusted(folder, origin, replace(search_paths(), trusted=named))

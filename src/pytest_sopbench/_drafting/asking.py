@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -45,14 +45,6 @@ _AGAIN: Final = "run the same command again; what was done before is kept, and n
 
 class UnusableError(Exception):
     """A reply that cannot be used; its text says to the model what is wrong with it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """What was paid for: requests that were asked, and the tokens and dollars of their replies."""
-
-    requests: int = 0
-    usage: Usage = UNKNOWN_USAGE
 
 
 @dataclass(kw_only=True)
@@ -131,9 +123,9 @@ class Recordings:
         if path.is_file():
             path.replace(self._failed(key))
 
-    def spent(self, prices: Prices | None) -> Mapping[str, Spent]:
-        """Return what each stage has cost so far, whenever it was paid; unknown stays unknown."""
-        found: dict[str, Spent] = {}
+    def spent(self, prices: Prices | None) -> Mapping[str, tuple[int, Usage]]:
+        """Return the requests of each stage and what they took, whenever that was paid."""
+        found: dict[str, tuple[int, Usage]] = {}
         for path in sorted(self.folder.glob("*.json")) if self.folder.is_dir() else ():
             try:
                 data = json.loads(path.read_text("ascii"))
@@ -143,11 +135,8 @@ class Recordings:
                 continue
             told = read_usage(usage.as_report())
             cost = prices.cost(told, usage.server) if prices is not None else None
-            before = found.get(stage, Spent())
-            found[stage] = Spent(
-                requests=before.requests + 1,
-                usage=add_usage(before.usage, replace(told, cost_usd=cost)),
-            )
+            requests, before = found.get(stage, (0, UNKNOWN_USAGE))
+            found[stage] = requests + 1, add_usage(before, replace(told, cost_usd=cost))
         return found
 
     def _client(self, model: str) -> ModelClient:
@@ -274,7 +263,7 @@ def json_in(text: str) -> Mapping[str, Any]:
     Raises:
         UnusableError: there is none.
     """
-    for one in (text, *_blocks(text)):
+    for one in (text, *_BLOCK.findall(text)):
         try:
             read = as_object(json.loads(one))
         except (ValueError, RecursionError):
@@ -293,9 +282,5 @@ def document_in(text: str) -> str:
 
 def code_in(text: str) -> str:
     """Return the code of a reply: its only fenced block, or else all of it."""
-    blocks = [*_blocks(text)]
+    blocks = _BLOCK.findall(text)
     return f"{(blocks[0] if len(blocks) == 1 else text).strip()}\n"
-
-
-def _blocks(text: str) -> Iterator[str]:
-    yield from (one[1] for one in _BLOCK.finditer(text))

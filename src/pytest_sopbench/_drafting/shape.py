@@ -5,8 +5,6 @@ Schemas, look-ups and metadata follow from these words, so a model writes none o
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from typing import Any, Final
 
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._drafting.asking import UnusableError
+from pytest_sopbench._loading.tables import csv_text
 
 ID: Final = "case_id"
 """The column with the id of the task; every draft has it as its first input."""
@@ -193,17 +192,12 @@ class Shape:
         """Return `data.csv`: the rows with their ids and labels, under these headers or its own."""
         own = [self.id_column, *(one.name for one in self.columns), *self.output_names]
         names = header or own
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerow(names)
-        return text.getvalue() + self.lines(rows, names)
+        return csv_text([names]) + self.lines(rows, names)
 
     def lines(self, rows: Sequence[Row], names: Sequence[str], ending: str = "\n") -> str:
         """Return rows as they stand under these headers."""
-        text = io.StringIO()
         keys = [ID if name == self.id_column else name for name in names]
-        writer = csv.writer(text, lineterminator=ending)
-        writer.writerows([[_cell(row.get(key)) for key in keys] for row in rows])
-        return text.getvalue()
+        return csv_text(([_cell(row.get(key)) for key in keys] for row in rows), ending)
 
     def interface(self) -> str:
         """Say to who writes a policy what there is: inputs, tools and what they return, outputs."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from pytest_sopbench._audit.observing.covering import conditions_of
@@ -144,11 +145,17 @@ class Draft:
         Raises:
             SopbenchError: a stage came to nothing; what was done before is kept.
         """
-        self._outline()
+        own = {"sop": SOP} if self.has_own_sop else {}
+        reads = {"brief": BRIEF, **own}
+        self._asked("1 outline", "outline", reads, OUTLINE, _read_outline, self.asked_for)
         if not self.go_on():
             return False
-        self._sop()
-        self._tools()
+        if own:
+            self.say("2 procedure: your own, as it is")
+        else:
+            reads = {"brief": BRIEF, "outline": OUTLINE}
+            self._asked("2 procedure", "sop", reads, SOP, _read_sop)
+        self._asked("2 tools", "tools", {"outline": OUTLINE, "sop": SOP}, TOOLS, _read_tools)
         texts = Texts(sop=self._text(SOP), shape=self.shape())
         self._policies(texts)
         self._cases(texts)
@@ -168,41 +175,23 @@ class Draft:
 
     # The stages.
 
-    def _outline(self) -> None:
-        texts = {"brief": self._text(BRIEF)}
-        if self.has_own_sop:
-            texts["sop"] = self._text(SOP)
-        question = Question(
-            stage="1 outline", prompt="outline", texts=texts, values=self.asked_for, file=OUTLINE
-        )
+    def _asked(
+        self,
+        stage: str,
+        prompt: str,
+        reads: Mapping[str, str],
+        file: str,
+        read: Callable[[str], str],
+        values: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
+        """Have the first model write a file from others, which the prompt knows by a name."""
+        texts = {name: self._text(one) for name, one in reads.items()}
+        question = Question(stage=stage, prompt=prompt, texts=texts, values=values, file=file)
 
         def make() -> Mapping[str, str]:
-            found = ask(self.recordings, self.models[0], question, _read_outline)
-            return {OUTLINE: json.dumps(found, indent=2, ensure_ascii=False) + "\n"}
+            return {file: ask(self.recordings, self.models[0], question, read)}
 
-        self._stage("1 outline", [BRIEF, *((SOP,) if self.has_own_sop else ())], make, [OUTLINE])
-
-    def _sop(self) -> None:
-        if self.has_own_sop:
-            self.say("2 procedure: your own, as it is")
-            return
-        texts = {"brief": self._text(BRIEF), "outline": self._text(OUTLINE)}
-        question = Question(stage="2 procedure", prompt="sop", texts=texts, file=SOP)
-
-        def make() -> Mapping[str, str]:
-            return {SOP: ask(self.recordings, self.models[0], question, _read_sop)}
-
-        self._stage("2 procedure", [BRIEF, OUTLINE], make, [SOP])
-
-    def _tools(self) -> None:
-        texts = {"outline": self._text(OUTLINE), "sop": self._text(SOP)}
-        question = Question(stage="2 tools", prompt="tools", texts=texts, file=TOOLS)
-
-        def make() -> Mapping[str, str]:
-            found = ask(self.recordings, self.models[0], question, _read_tools)
-            return {TOOLS: json.dumps(found, indent=2, ensure_ascii=False) + "\n"}
-
-        self._stage("2 tools", [OUTLINE, SOP], make, [TOOLS])
+        self._stage(stage, [*reads.values()], make, [file])
 
     def _policies(self, texts: Texts) -> None:
         for which, file, model in (("a", POLICY_A, 0), ("b", POLICY_B, 1)):
@@ -413,12 +402,12 @@ def _read_book(path: Path) -> dict[str, Any]:
 # What a reply of the first stages has to have.
 
 
-def _read_outline(text: str) -> Mapping[str, Any]:
+def _read_outline(text: str) -> str:
     found = json_in(text)
     if missing := [name for name in ("title", "clauses", "outputs", "tools") if name not in found]:
         msg = f"it lacks {', '.join(missing)}"
         raise UnusableError(msg)
-    return found
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
 def _read_sop(text: str) -> str:
@@ -430,10 +419,10 @@ def _read_sop(text: str) -> str:
     return found
 
 
-def _read_tools(text: str) -> Mapping[str, Any]:
+def _read_tools(text: str) -> str:
     found = json_in(text)
     read_shape(found)
-    return found
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
 def begun_complexity(folder: Path) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -56,7 +55,7 @@ from pytest_sopbench._core.trajectory.calls import ExpectedCall
 from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
 from pytest_sopbench.errors import LoadingError, RowError
 
-from .files import listed, nearest_few, shown
+from .files import first_twice, listed, nearest_few, shown
 from .layout import Layout
 from .metadata import Described
 from .rows import TaskRows
@@ -96,9 +95,9 @@ class RulePlace:
         return self.known(key, "tool", name, self.tools)
 
     def tool_list(self, key: str, names: Sequence[str]) -> tuple[str, ...]:
-        for name, count in Counter(names).items():
-            if count > 1:
-                self.refuse(key, f"tool {name!r} is named twice", "name it once")
+        twice = first_twice(names)
+        if twice is not None:
+            self.refuse(key, f"tool {twice!r} is named twice", "name it once")
         return tuple(self.tool(key, name) for name in names)
 
     def column(self, key: str, source: Source, name: str) -> str:

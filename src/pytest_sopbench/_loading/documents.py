@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -24,7 +23,7 @@ from .files import (
 )
 from .layout import rows_with_ids
 from .metadata import Described, DocumentMetadata
-from .rows import BuiltTasks, tags_of
+from .rows import tags_of
 from .steps_file import own_steps, steps_as_json
 from .tools import TOOL_SPECS_FILE as SPECS_FILE
 
@@ -34,77 +33,26 @@ FILE_NAME: Final = "tasks.jsonl"
 KEYS: Final = ("id", "inputs", "expected", "tags")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentRow:
-    """One row; `line` is where it stands, from 1."""
-
-    id: str
-    line: int
-    inputs: Mapping[str, JsonValue]
-    expected: Mapping[str, JsonValue]
-    tags: tuple[str, ...] = ()
-
-
-class DocumentRows(BuiltTasks):
-    """The tasks of a tool-less domain."""
-
-    __slots__ = ("path", "rows")
-
-    def __init__(self, domain: str, path: Path, rows: Sequence[DocumentRow]) -> None:
-        super().__init__(domain)
-        self.path = path
-        self.rows = rows
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def line_at(self, position: int) -> int:
-        return self.rows[position].line
-
-    def _task(self, position: int) -> Task:
-        row = self.rows[position]
-        return Task(
-            domain=self._domain,
-            id=row.id,
-            line=row.line,
-            inputs=row.inputs,
-            expected=row.expected,
-            results={},
-            tags=row.tags,
-            hash=digest({"inputs": row.inputs, "expected": row.expected}),
-        )
-
-
-def read_rows(path: Path) -> tuple[DocumentRow, ...]:
-    """Read the rows.
+def read_rows(path: Path, domain: str) -> Iterator[Task]:
+    """Yield the task of each row.
 
     Raises:
         LoadingError: the file cannot be read, or is empty.
         RowError: one row lacks a key, has one too many, or an id that stands twice.
     """
-    rows: list[DocumentRow] = []
-    first: dict[str, int] = {}
     for line, name, value in rows_with_ids(path, KEYS, "a tool-less domain"):
-        row = DocumentRow(
+        inputs = _object(path, line, value, "inputs")
+        expected = _object(path, line, value, "expected")
+        yield Task(
+            domain=domain,
             id=name,
             line=line,
-            inputs=_object(path, line, value, "inputs"),
-            expected=_object(path, line, value, "expected"),
+            inputs=inputs,
+            expected=expected,
+            results={},
             tags=tags_of(value.get("tags")),
+            hash=digest({"inputs": inputs, "expected": expected}),
         )
-        if row.id in first:
-            raise RowError(
-                path,
-                f"the id {row.id!r} stands in row {first[row.id]} already",
-                row=line,
-                column="id",
-                hint="give each row an id of its own",
-            )
-        first[row.id] = line
-        rows.append(row)
-    if not rows:
-        raise LoadingError(path, "the file is empty", hint="write one JSON object per line")
-    return tuple(rows)
 
 
 def _object(
@@ -135,9 +83,9 @@ def load_document_domain(
     folder = described.path.parent
     _refuse_files(folder)
     rules = _rules(described, metadata)
-    rows = read_rows(_data_file(folder))
+    tasks = tuple(read_rows(_data_file(folder), name))
     steps = own_steps(folder, sop)
-    notices = tuple(_broken(rules, rows))
+    notices = tuple(_broken(rules, tasks))
     hashed: dict[str, JsonValue] = {
         "schema": rules.schema,
         "ignored": sorted(rules.ignored),
@@ -151,9 +99,9 @@ def load_document_domain(
         sop=sop,
         tool_specs=(),
         fields=(),
-        tasks=DocumentRows(name, folder / FILE_NAME, rows),
-        task_ids=tuple(row.id for row in rows),
-        input_columns=tuple(dict.fromkeys(key for row in rows for key in row.inputs)),
+        tasks=tasks,
+        task_ids=tuple(task.id for task in tasks),
+        input_columns=tuple(dict.fromkeys(key for task in tasks for key in task.inputs)),
         title=metadata.title,
         description=metadata.description,
         industry=metadata.industry,
@@ -168,7 +116,7 @@ def load_document_domain(
             "sop": text_digest(sop) if steps is None else digest(steps_as_json(sop, steps)),
             "specs": digest([]),
             "tools": digest(hashed),
-            "data": unordered_digest([row.id, row.inputs, row.expected] for row in rows),
+            "data": unordered_digest([task.id, task.inputs, task.expected] for task in tasks),
         },
     )
 
@@ -229,20 +177,20 @@ def _data_file(folder: Path) -> Path:
     )
 
 
-def _broken(rules: DocumentRules, rows: Sequence[DocumentRow]) -> Iterator[str]:
+def _broken(rules: DocumentRules, tasks: Sequence[Task]) -> Iterator[str]:
     """Yield that expected answers break the schema, which no agent could ever give.
 
     What they break at ignored paths alone is nothing that an answer has to repeat.
     """
-    broken: list[tuple[DocumentRow, Violation]] = []
-    for row in rows:
-        violations = rules.validator.violations(row.expected)
+    broken: list[tuple[Task, Violation]] = []
+    for task in tasks:
+        violations = rules.validator.violations(task.expected)
         compared = (one for one in violations if not rules.ignored_patterns.match(one.about))
-        broken += [(row, one) for one in islice(compared, 1)]
+        broken += [(task, one) for one in islice(compared, 1)]
     if broken:
-        row, first = broken[0]
+        task, first = broken[0]
         yield (
-            f"{len(broken)} of {len(rows)} expected answers break {rules.schema_name}, so no"
-            f" answer can match them: {FILE_NAME}, row {row.line}, task {row.id}:"
+            f"{len(broken)} of {len(tasks)} expected answers break {rules.schema_name}, so no"
+            f" answer can match them: {FILE_NAME}, row {task.line}, task {task.id}:"
             f" {first.place} breaks {first.keyword} {first.demand}: {first.value}"
         )

@@ -33,19 +33,24 @@ _NEEDED = {
 _TOO_DEEP = f"not readable: more than {DEPTH_LIMIT} lists or objects inside one another"
 
 
-def read_text(path: Path) -> str:
-    """The text of a file, with one kind of line end and without a byte order mark.
+def read_text(path: Path, newline: str | None = None) -> str:
+    """The text of a file without a byte order mark, and with one kind of line end.
+
+    Args:
+        path: the file.
+        newline: as `open` has it; empty leaves the ends of lines as they are.
 
     Raises:
         LoadingError: the file cannot be opened, is no regular one, or is not UTF-8.
     """
     refuse_endless(path)
     try:
-        return path.read_text(encoding="utf-8-sig")
+        with path.open(encoding="utf-8-sig", newline=newline) as stream:
+            return stream.read()
     except OSError as fault:
         raise unreadable(path, fault) from fault
     except UnicodeDecodeError as fault:
-        raise not_utf8(path) from fault
+        raise _not_utf8(path) from fault
 
 
 def is_a_file(path: Path) -> bool:
@@ -103,7 +108,7 @@ def unreadable(path: Path, fault: OSError) -> LoadingError:
     return LoadingError(path, f"cannot be read: {fault.strerror or fault}")
 
 
-def not_utf8(path: Path) -> LoadingError:
+def _not_utf8(path: Path) -> LoadingError:
     """The error for a file that is not UTF-8, with the line of its first wrong byte."""
     data = path.read_bytes()
     start = 0
@@ -266,6 +271,16 @@ COMPARED = 1_000
 
 COMPARED_LENGTH = 100
 """Characters from which on a name is none that somebody misspelled."""
+
+
+def first_twice(names: Iterable[str]) -> str | None:
+    """The first name that stands a second time."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -72,23 +72,11 @@ class FoundDomain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainCandidate:
-    """A place that may hold a domain, and the names it answers to."""
+    """A place that may hold a domain, a folder or a package's, and the names it answers to."""
 
     names: tuple[str, ...]
     origin: Origin
-    folder: Path | None = None
-    entry_point: importlib.metadata.EntryPoint | None = None
-
-    def located(self) -> Path:
-        """The folder.
-
-        Raises:
-            LoadingError: the package that brings the domain does not lead to a domain folder.
-        """
-        if self.folder is not None:
-            return self.folder
-        assert self.entry_point is not None  # noqa: S101 - a candidate has one or the other
-        return _entry_folder(self.entry_point)
+    place: Path | importlib.metadata.EntryPoint
 
 
 def found(
@@ -99,7 +87,7 @@ def found(
         name=name or metadata_name(folder) or folder.name,
         folder=folder,
         origin=origin,
-        trusted=_trusted(folder, origin, where),
+        trusted=is_trusted(folder, origin, where),
     )
 
 
@@ -109,9 +97,11 @@ def found_candidate(candidate: DomainCandidate, where: SearchPaths) -> FoundDoma
     Raises:
         LoadingError: the package that brings the domain does not lead to a domain folder.
     """
-    # The last name of a folder is the one in its metadata, which has been read for it.
-    name = None if candidate.folder is None else candidate.names[-1]
-    return found(candidate.located(), candidate.origin, where, name=name)
+    place = candidate.place
+    if isinstance(place, Path):
+        # The last name of a folder is the one in its metadata, which has been read for it.
+        return found(place, candidate.origin, where, name=candidate.names[-1])
+    return found(_entry_folder(place), candidate.origin, where)
 
 
 def metadata_name(folder: Path) -> str:
@@ -127,7 +117,7 @@ def candidates(where: SearchPaths) -> tuple[DomainCandidate, ...]:
     """All places that may hold a domain: the project's, then the bundled, then the installed."""
     points = importlib.metadata.entry_points(group=ENTRY_POINTS)
     installed = (
-        DomainCandidate(names=(point.name,), origin=Origin.INSTALLED, entry_point=point)
+        DomainCandidate(names=(point.name,), origin=Origin.INSTALLED, place=point)
         for point in sorted(points, key=lambda point: (point.name, point.value))
     )
     return (*project_candidates(where), *bundled_candidates(), *installed)
@@ -142,7 +132,7 @@ def project_candidates(where: SearchPaths) -> tuple[DomainCandidate, ...]:
     found: list[DomainCandidate] = []
     for folder in folders:
         names = dict.fromkeys(filter(None, (folder.name, metadata_name(folder))))
-        found.append(DomainCandidate(names=(*names,), origin=Origin.PROJECT, folder=folder))
+        found.append(DomainCandidate(names=(*names,), origin=Origin.PROJECT, place=folder))
     return tuple(found)
 
 
@@ -150,7 +140,7 @@ def bundled_candidates() -> tuple[DomainCandidate, ...]:
     """The domains that come with the package, each in the folder of its name."""
     # Their metadata says the same: files that no start needs to read.
     return tuple(
-        DomainCandidate(names=(folder.name,), origin=Origin.BUNDLED, folder=folder)
+        DomainCandidate(names=(folder.name,), origin=Origin.BUNDLED, place=folder)
         for folder in domains_in(BUNDLED)
     )
 
@@ -211,7 +201,8 @@ def _told_folder(target: object) -> Path | None:
     return Path(next(iter(places))).resolve() if places else None
 
 
-def _trusted(folder: Path, origin: Origin, where: SearchPaths) -> bool:
+def is_trusted(folder: Path, origin: Origin, where: SearchPaths) -> bool:
+    """Whether the code of a domain that was found so may run."""
     if origin in (Origin.BUNDLED, Origin.PATH):
         return True
     # Resolved, since a link inside the project can lead out of it.

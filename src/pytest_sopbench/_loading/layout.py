@@ -39,19 +39,16 @@ def meant_as_ids(table: Table, *, but: Collection[str]) -> str | None:
     """
     for column in _called_ids(table, but):
         values = {id_text(cell) for cell in table.cells(column)} - {""}
-        if _is_id(column) or 2 * len(values) > len(table.rows):
+        if column.strip().lower() == "id" or 2 * len(values) > len(table.rows):
             return column
     return None
 
 
 def _called_ids(table: Table, but: Collection[str]) -> Iterator[str]:
     for column in table.columns:
-        if column not in but and (_is_id(column) or column.strip().lower().endswith("_id")):
+        name = column.strip().lower()
+        if column not in but and (name == "id" or name.endswith("_id")):
             yield column
-
-
-def _is_id(column: str) -> bool:
-    return column.strip().lower() == "id"
 
 
 def unique_column(table: Table, *, but: Collection[str]) -> str | None:
@@ -121,9 +118,10 @@ def rows_with_ids(
         whose: of what it is a row, for errors.
 
     Raises:
-        LoadingError: the file cannot be read.
-        RowError: a line is no object, has another key, or has no id.
+        LoadingError: the file cannot be read, or is empty.
+        RowError: a line is no object, has another key, has no id, or that of a line before.
     """
+    first: dict[str, int] = {}
     for line, row in read_json_lines(path):
         if not isinstance(row, Mapping):
             raise RowError(path, "not a JSON object with keys", row=line)
@@ -135,7 +133,13 @@ def rows_with_ids(
         if not name:
             hint = "an id is a text or a whole number"
             raise RowError(path, "no usable id", row=line, column="id", hint=hint)
+        if name in first:
+            problem = f"the id {name!r} stands in row {first[name]} already"
+            raise RowError(path, problem, row=line, column="id", hint="give each id one row")
+        first[name] = line
         yield line, name, row
+    if not first:
+        raise LoadingError(path, "the file is empty", hint="write one JSON object per line")
 
 
 def _hashes(table: Table, inputs: Sequence[str]) -> tuple[str, ...]:
@@ -191,7 +195,8 @@ def lay_out(described: Described, table: Table, specs: Sequence[ToolSpec]) -> La
     """
     metadata, path = described.metadata, described.path
     _check_names(path, metadata, table)
-    labels = _labels(metadata)
+    named: dict[str, str | None] = {key: getattr(metadata, key) for key in _LABELS}
+    labels = {column: key for key, column in named.items() if column is not None}
     for problem, hint in _odd_parts(metadata, labels):
         raise LoadingError(path, problem, hint=hint)
     withheld = {*metadata.output_columns, *labels, *metadata.private_columns}
@@ -210,7 +215,10 @@ def lay_out(described: Described, table: Table, specs: Sequence[ToolSpec]) -> La
     else:
         private = set(metadata.private_columns)
         inputs = tuple(name for name in metadata.input_columns if name not in private)
-        warnings = _kept_back(path, metadata.input_columns, private)
+        if both := [repr(name) for name in metadata.input_columns if name in private]:
+            where = "in 'input_columns' and in 'private_columns'"
+            what = f"{path.name}: {listed(both)} {where}: no agent is given what is private"
+            warnings = (what,)
     if id_column is None and table.path.name == PUBLISHED_DATA:
         # What names the tasks of a published folder if inputs cannot.
         is_needed = not tells_rows_apart(table, inputs)
@@ -237,20 +245,6 @@ def lay_out(described: Described, table: Table, specs: Sequence[ToolSpec]) -> La
         expected_state=metadata.expected_state_column,
         warnings=warnings,
     )
-
-
-def _kept_back(path: Path, named: Sequence[str], private: set[str]) -> tuple[str, ...]:
-    both = [name for name in named if name in private]
-    if not both:
-        return ()
-    where = "in 'input_columns' and in 'private_columns'"
-    return (f"{path.name}: {listed(map(repr, both))} {where}: no agent is given what is private",)
-
-
-def _labels(metadata: Metadata) -> dict[str, str]:
-    """The columns that speak about the answer, with the key that names each."""
-    named: dict[str, str | None] = {key: getattr(metadata, key) for key in _LABELS}
-    return {column: key for key, column in named.items() if column is not None}
 
 
 def _check_names(path: Path, metadata: Metadata, table: Table) -> None:

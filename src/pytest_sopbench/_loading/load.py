@@ -126,7 +126,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
         world=world,
     )
     tasks.check(tuple(metadata.types))
-    records = Records(tables=tables, tasks=tasks)
+    records = Records(tables={one.name: one for one in tables}, tasks=tasks)
     lookups = lookup_tools(described, layout, specs, records, but=world_tools)
     tools_file, policy_file = _optional(folder / TOOLS_FILE), _optional(folder / POLICY_FILE)
     mcp = mcp_server(described, specs, {**lookups, **world_tools}, tools_file)
@@ -448,8 +448,9 @@ class _Entry(ToolEntry):
         name = self.entry.table
         if name is None:
             return ()
-        tables = [one.name for one in self.records.tables]
-        self._check_column("table", name, (*tables, *self._row_columns()), "table or column")
+        self._check_column(
+            "table", name, (*self.records.tables, *self._row_columns()), "table or column"
+        )
         if name in self.layout.private:
             self.refuse_private("table", name)
         return self.records.columns(name)

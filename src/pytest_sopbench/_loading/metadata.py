@@ -7,9 +7,8 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias, cast
+from typing import Annotated, Literal, TypeAlias, cast
 
 from pydantic import (
     AfterValidator,
@@ -29,7 +28,7 @@ from pytest_sopbench.errors import LoadingError
 
 from .files import (
     SHOWN,
-    listed,
+    first_twice,
     nearest,
     read_json,
     read_toml,
@@ -73,19 +72,10 @@ def _names_a_file(name: str) -> str:
 
 
 def _once_each(names: list[str]) -> list[str]:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            kind = "twice"
-            raise PydanticCustomError(kind, "{name} stands twice", {"name": repr(name)})
-        seen.add(name)
-    return names
-
-
-def _some(names: list[str]) -> list[str]:
-    if not names:
-        kind = "none"
-        raise PydanticCustomError(kind, "it names no column")
+    twice = first_twice(names)
+    if twice is not None:
+        kind = "twice"
+        raise PydanticCustomError(kind, "{name} stands twice", {"name": repr(twice)})
     return names
 
 
@@ -121,7 +111,7 @@ Finite: TypeAlias = Annotated[Json, AfterValidator(_finite)]
 Names: TypeAlias = Annotated[list[str], AfterValidator(_once_each)]
 """Names of columns, each once."""
 
-SomeNames: TypeAlias = Annotated[Names, AfterValidator(_some)]
+SomeNames: TypeAlias = Annotated[Names, Field(min_length=1)]
 """The same, at least one."""
 
 Pairs: TypeAlias = Annotated[dict[str, str], BeforeValidator(_pairs)]
@@ -138,11 +128,6 @@ class Shape(BaseModel):
         return self.model_dump(mode="json", exclude_unset=True, exclude_defaults=True)
 
 
-NO_NAMES: Final[list[str]] = []
-NOTHING: Final[dict[str, Any]] = {}
-ONLY_THE_ANSWER: Final[list[str]] = ["answer"]
-
-
 class OutputShape(Shape):
     """What `outputs` says of one output field; what is not said is inferred.
 
@@ -150,19 +135,19 @@ class OutputShape(Shape):
     """
 
     type: FieldType | None = None
-    values: Names = NO_NAMES
-    aliases: dict[str, str] = NOTHING
+    values: Names = []
+    aliases: dict[str, str] = {}
     tolerance: AtLeastZero = 0.0
     ordered: Flag = False
     may_be_empty: Flag = False
     compare: Compare = Compare.EXACT
-    units: Names = NO_NAMES
+    units: Names = []
     grouping: Literal["", ",", ".", " ", "'"] = ""
     decimal: Literal[".", ","] | None = None
-    formats: Names = NO_NAMES
+    formats: Names = []
     key: str = ""
-    ignored_paths: Names = NO_NAMES
-    ordered_paths: Names = NO_NAMES
+    ignored_paths: Names = []
+    ordered_paths: Names = []
     comparer: str = ""
     rubric: str = ""
     rubric_file: str | None = None
@@ -178,7 +163,7 @@ class TableShape(Shape):
 
     file: str
     match: Pairs
-    types: dict[str, DeclaredType] = NOTHING
+    types: dict[str, DeclaredType] = {}
 
 
 class LookupShape(Shape):
@@ -188,9 +173,9 @@ class LookupShape(Shape):
     `search`, `insert`, `update` and `transition` name a table of the world.
     """
 
-    key: Pairs = NOTHING
-    check: Pairs = NOTHING
-    returns: Names = NO_NAMES
+    key: Pairs = {}
+    check: Pairs = {}
+    returns: Names = []
     value: str | None = None
     missing: Literal["error", "null"] = "error"
     result: Finite = None
@@ -202,7 +187,7 @@ class LookupShape(Shape):
     update: str | None = None
     transition: str | None = None
     where: Json = None
-    order_by: Names = NO_NAMES
+    order_by: Names = []
     set: Json = None
     column: str = ""
     from_: Json = Field(None, alias="from")
@@ -217,10 +202,10 @@ class McpShape(Shape):
     A value `env:NAME` is read from the environment when the server is started or asked.
     """
 
-    command: list[str] = NO_NAMES
+    command: list[str] = []
     url: str = ""
-    env: dict[str, str] = NOTHING
-    headers: dict[str, str] = NOTHING
+    env: dict[str, str] = {}
+    headers: dict[str, str] = {}
 
 
 class Metadata(Shape):
@@ -244,21 +229,21 @@ class Metadata(Shape):
     version: str = ""
     id_column: str | None = None
     input_columns: Names | None = None
-    columns: dict[str, str] = NOTHING
-    private_columns: Names = NO_NAMES
+    columns: dict[str, str] = {}
+    private_columns: Names = []
     tags_column: str | None = None
     acceptable_column: str | None = None
     known_disagreement_column: str | None = None
     world_column: str | None = None
     expected_state_column: str | None = None
-    judged: Names = ONLY_THE_ANSWER
-    judged_state: dict[str, Names] = NOTHING
-    outputs: dict[str, OutputShape] = NOTHING
-    tools: dict[str, LookupShape] = NOTHING
-    tables: dict[str, TableShape] = NOTHING
+    judged: Names = ["answer"]
+    judged_state: dict[str, Names] = {}
+    outputs: dict[str, OutputShape] = {}
+    tools: dict[str, LookupShape] = {}
+    tables: dict[str, TableShape] = {}
     mcp: McpShape | None = None
-    types: dict[str, DeclaredType] = NOTHING
-    distractors: Names = NO_NAMES
+    types: dict[str, DeclaredType] = {}
+    distractors: Names = []
     reject_bad_arguments: Flag = False
     contract: Json = None
     audit: Json = None
@@ -272,11 +257,11 @@ class DocumentMetadata(Metadata):
     dotted paths, which fit at any depth. Domains of the same `class` are summed.
     """
 
-    output_columns: Names = NO_NAMES
+    output_columns: Names = []
     output_schema: FileName
-    ignored_paths: Names = NO_NAMES
-    ordered_paths: Names = NO_NAMES
-    roles: dict[str, Role] = NOTHING
+    ignored_paths: Names = []
+    ordered_paths: Names = []
+    roles: dict[str, Role] = {}
     domain_class: str = Field("", alias="class")
 
 
@@ -329,9 +314,6 @@ def adapted(
 # A misspelled key that decides something would switch a rule off in silence. A folder of the
 # published layout has keys of its own, so that there nothing is refused for them.
 
-LIMIT = 500
-"""Unknown keys from which on a file is something else than metadata."""
-
 DECIDING = frozenset(
     {
         "acceptable_column",
@@ -364,15 +346,7 @@ def refuse_slips(path: Path, metadata: Metadata) -> None:
     Raises:
         LoadingError: with the nearest key as the hint.
     """
-    every = list(islice(_unknown(metadata), LIMIT + 1))
-    if len(every) > LIMIT:
-        names = listed(name for _, name, _ in every[:3])
-        raise LoadingError(
-            path,
-            f"more than {LIMIT} unknown keys, the first of them {names}",
-            hint="a domain says here what its columns mean; its rows stand in a file of their own",
-        )
-    for prefix, key, shape in every:
+    for prefix, key, shape in _unknown(metadata):
         near = _meant(key, shape)
         if prefix or near in DECIDING:
             hint = f"is {near!r} meant?" if near else "remove it, or see which keys there are"
@@ -452,7 +426,7 @@ def read_metadata(folder: Path) -> Described:
     try:
         metadata = kind.model_validate(content)
     except ValidationError as fault:
-        raise LoadingError(path, _problems(fault), hint=_hint(fault, content)) from fault
+        raise LoadingError(path, problems_of(fault), hint=_hint(fault, content)) from fault
     if not published:
         refuse_slips(path, metadata)
     warnings = tuple(f"{path.name}: {text}" for text in (*notes, *unknown_keys(metadata)))
@@ -495,7 +469,8 @@ def _read_kind_of(path: Path, content: Mapping[str, object]) -> type[Metadata]:
     return Metadata
 
 
-def _problems(fault: ValidationError) -> str:
+def problems_of(fault: ValidationError) -> str:
+    """Say which keys are wrong, and how; of many the first few."""
     problems = [_problem(error) for error in fault.errors(include_url=False)]
     more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
     return "; ".join(problems[:_SHOWN]) + more

@@ -22,7 +22,7 @@ from pytest_sopbench._core.fields.values import (
 from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, FieldType, OutputField
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
-from pytest_sopbench._core.values.text import fold, is_empty
+from pytest_sopbench._core.values.text import first_of, fold, is_empty
 from pytest_sopbench.errors import LoadingError, RowError
 
 from .files import (
@@ -303,13 +303,9 @@ def empty_warnings(
             continue
         places = _empty_places(field, table)
         if places:
-            cells = f"{len(places)} expected cell{'s' if len(places) > 1 else ''} of {field.name}"
-            are = "are empty: an empty answer is right there"
-            rows = ", ".join(str(table.lines[place]) for place in places[:_ROWS])
-            more = f" and {len(places) - _ROWS} more" if len(places) > _ROWS else ""
-            word = "rows" if len(places) > 1 else "row"
-            are = are if len(places) > 1 else are.replace("are", "is", 1)
-            yield f"{table.path.name}: {cells} {are} ({word} {rows}{more})"
+            rows = first_of((str(table.lines[place]) for place in places), _ROWS)
+            cells = f"{len(places)} of {len(table.rows)} expected cells of {field.name} are empty"
+            yield f"{table.path.name}: {cells}: an empty answer is right there (row {rows})"
 
 
 def _empty_places(field: OutputField, table: Table) -> list[int]:

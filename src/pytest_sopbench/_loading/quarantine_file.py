@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final, NoReturn, cast
@@ -14,11 +15,40 @@ from pytest_sopbench._core.gates.quarantine import TaskEntries, TaskPolicy
 from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench.errors import LoadingError
 
-from .files import did_you_mean, read_text, read_toml, shown
+from .files import did_you_mean, first_twice, listed, read_text, read_toml, shown
 from .metadata import NAME_RULE, is_domain_name
 
-KEYS: Final = ("must_pass", "may_fail", "may_break", "until", "issue")
-"""What an entry may say."""
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    texts = cast("list[object]", value) if isinstance(value, list) else []
+    return bool(texts) and all(map(_is_text, texts))
+
+
+KEYS: Final[Mapping[str, tuple[Callable[[Any], bool], str, str]]] = {
+    "must_pass": (
+        lambda value: value is True,
+        "true",
+        "write must_pass = true, or leave it out",
+    ),
+    "may_fail": (_is_text, "a text", ""),
+    "may_break": (
+        _is_list_of_texts,
+        "a list of rules",
+        'write the ids of rules, such as may_break = ["confirm-first"]',
+    ),
+    # An instant is a date to Python, and would mean another day in another zone.
+    "until": (
+        lambda value: isinstance(value, date) and not isinstance(value, datetime),
+        "a date",
+        "write until = 2030-01-31, without quotes",
+    ),
+    "issue": (_is_text, "a text", ""),
+}
+"""What an entry may say: what fits, what that is called, and a hint."""
 
 _EXAMPLE = (
     '["DOMAIN/TASK"] with must_pass = true, or with may_fail = "reason" and until = 2030-01-31'
@@ -36,7 +66,12 @@ def read_tasks_file(path: Path) -> TaskEntries:
             may fail; `may_fail` or `may_break` stands without `until`. Carries the line.
     """
     file = _TasksFile(path, read_text(path))
-    return TaskEntries(entries=dict(file.entry(*one) for one in file.tables().items()))
+    try:
+        tables = read_toml(path)
+    except LoadingError as fault:
+        # A name with a slash needs quotes, which is what is forgotten first.
+        raise LoadingError(path, fault.problem, hint=f"write {_EXAMPLE}") from fault
+    return TaskEntries(entries=dict(file.entry(*one) for one in tables.items()))
 
 
 def check_tasks(path: Path, entries: TaskEntries, domains: Mapping[str, Domain]) -> None:
@@ -62,32 +97,19 @@ def check_tasks(path: Path, entries: TaskEntries, domains: Mapping[str, Domain])
                 str(name), "", f"domain {name.domain} has no task {name.task!r}", hint
             )
         rules = [rule.id for rule in domain.contract.rules] if domain.contract else []
-        for rule in entry.may_break:
-            if rule not in rules:
-                _refuse_rule(path, name, rule, rules)
+        unknown = next((rule for rule in entry.may_break if rule not in rules), None)
+        if unknown is not None:
+            problem = f"the contract of domain {name.domain} has no rule {unknown!r}"
+            hint = did_you_mean(unknown, rules) or f"its rules: {listed(rules) or 'none'}"
+            _TasksFile(path, read_text(path)).refuse(str(name), "may_break", problem, hint)
 
 
-def _refuse_rule(path: Path, name: TaskName, rule: str, rules: Sequence[str]) -> NoReturn:
-    problem = f"the contract of domain {name.domain} has no rule {rule!r}"
-    hint = did_you_mean(rule, rules) or f"its rules are {', '.join(rules)}"
-    if not rules:
-        problem, hint = f"domain {name.domain} has no contract, so no rule {rule!r}", "remove it"
-    _TasksFile(path, read_text(path)).refuse(str(name), "may_break", problem, hint)
-
-
+@dataclass(frozen=True, slots=True)
 class _TasksFile:
     """The text of a tasks file, which knows on which line an entry stands."""
 
-    def __init__(self, path: Path, text: str) -> None:
-        self._path = path
-        self._text = text
-
-    def tables(self) -> Mapping[str, object]:
-        try:
-            return read_toml(self._path)
-        except LoadingError as fault:
-            # A name with a slash needs quotes, which is what is forgotten first.
-            raise LoadingError(self._path, fault.problem, hint=f"write {_EXAMPLE}") from fault
+    path: Path
+    text: str
 
     def entry(self, name: str, table: object) -> tuple[TaskName, TaskPolicy]:
         domain, sign, task = name.partition("/")
@@ -95,62 +117,32 @@ class _TasksFile:
             self.refuse(name, "", "no name of a task", f"write {_EXAMPLE}")
         if not is_domain_name(domain):
             self.refuse(name, "", f"{domain!r} is no name of a domain", NAME_RULE)
-        said = cast("Mapping[str, object]", table)
-        for key in said:
+        said = cast("Mapping[str, Any]", table)
+        for key, value in said.items():
             if key not in KEYS:
                 known = f"an entry may say {', '.join(KEYS)}"
                 self.refuse(name, key, "unknown key", did_you_mean(key, KEYS) or known)
+            fits, kind, hint = KEYS[key]
+            if not fits(value):
+                self.refuse(name, key, f"{kind} expected, got {shown(value)}", hint)
+        rules = tuple(said.get("may_break", ()))
+        if (twice := first_twice(rules)) is not None:
+            self.refuse(name, "may_break", f"it names {twice!r} twice", "name each rule once")
         task_name = TaskName(domain, task)
         entry = TaskPolicy(
             name=task_name,
-            must_pass=self._must_pass(name, said),
-            may_fail=self._text_of(name, said, "may_fail"),
-            may_break=self._rules(name, said),
-            until=self._until(name, said),
-            issue=self._text_of(name, said, "issue"),
+            must_pass="must_pass" in said,
+            may_fail=said.get("may_fail", "").strip(),
+            may_break=rules,
+            until=said.get("until"),
+            issue=said.get("issue", "").strip(),
         )
         self._check(name, entry)
         return task_name, entry
 
     def refuse(self, name: str, key: str, problem: str, hint: str = "") -> NoReturn:
         what = f"[{name!r}]{f' {key}' if key else ''}: {problem}"
-        raise LoadingError(self._path, what, row=self._line(name, key), hint=hint)
-
-    def _must_pass(self, name: str, said: Mapping[str, object]) -> bool:
-        value = said.get("must_pass", False)
-        if "must_pass" in said and value is not True:
-            hint = "write must_pass = true, or leave it out"
-            self.refuse(name, "must_pass", f"true expected, got {shown(value)}", hint)
-        return value is True
-
-    def _text_of(self, name: str, said: Mapping[str, object], key: str) -> str:
-        value = said.get(key, "")
-        if not isinstance(value, str) or (key in said and not value.strip()):
-            self.refuse(name, key, f"a text expected, got {shown(value)}")
-        return value.strip()
-
-    def _rules(self, name: str, said: Mapping[str, object]) -> tuple[str, ...]:
-        if "may_break" not in said:
-            return ()
-        value = said["may_break"]
-        rules: list[object] = [*cast("list[object]", value)] if isinstance(value, list) else []
-        ids = [one for one in rules if isinstance(one, str) and one.strip()]
-        if not ids or len(ids) != len(rules):
-            hint = 'write the ids of rules, such as may_break = ["confirm-first"]'
-            got = shown(said["may_break"])
-            self.refuse(name, "may_break", f"a list of rules expected, got {got}", hint)
-        twice = next((one for one in ids if ids.count(one) > 1), None)
-        if twice is not None:
-            self.refuse(name, "may_break", f"it names {twice!r} twice", "name each rule once")
-        return tuple(ids)
-
-    def _until(self, name: str, said: Mapping[str, object]) -> date | None:
-        value = said.get("until")
-        # An instant is a date to Python, and would mean another day in another zone.
-        if value is not None and (not isinstance(value, date) or isinstance(value, datetime)):
-            hint = "write until = 2030-01-31, without quotes"
-            self.refuse(name, "until", f"a date expected, got {shown(value)}", hint)
-        return value
+        raise LoadingError(self.path, what, row=self._line(name, key), hint=hint)
 
     def _check(self, name: str, entry: TaskPolicy) -> None:
         if entry.must_pass and entry.may_break:
@@ -174,7 +166,7 @@ class _TasksFile:
     def _line(self, name: str, key: str) -> int | None:
         """Return the line of an entry, or of a key in it; `None` if nothing is found."""
         place = None
-        for number, line in enumerate(self._text.split("\n"), start=1):
+        for number, line in enumerate(self.text.split("\n"), start=1):
             if _HEAD.match(line):
                 if place is not None:
                     return place

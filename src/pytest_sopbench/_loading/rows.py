@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import NoReturn, overload
+from typing import NoReturn, cast, overload
 
 from pytest_sopbench._core.fields.kinds import typed_value
 from pytest_sopbench._core.model.task import OutputField, Task
@@ -113,13 +112,47 @@ def _answer(value: JsonValue, expected: Mapping[str, JsonValue]) -> Mapping[str,
 # The tasks of a domain, made from rows when they are asked for.
 
 
-class BuiltTasks(Sequence[Task]):
-    """Tasks in the order of their rows; each is built anew when it is indexed."""
+class TaskRows(Sequence[Task]):
+    """The tasks of a domain with columns, in the order of their rows; each is built when indexed.
 
-    __slots__ = ("_domain",)
+    Args:
+        domain: the name of the domain.
+        table: the rows; kept as they are, since a task takes ten times the room.
+        layout: the part of each column.
+        types: how the cells of inputs and tool results are read.
+        outputs: how expected answers are.
+        ids: the id of each row.
+        tables: the tables beside the data file, of which each task has its own records.
+        expected_calls: the calls that are expected, by the id of the task.
+        world: the world of the domain, which rows add to.
+    """
 
-    def __init__(self, domain: str) -> None:
+    def __init__(  # noqa: PLR0913 - what a task is made of, read from files of their own
+        self,
+        *,
+        domain: str,
+        table: Table,
+        layout: Layout,
+        types: Mapping[str, ColumnType],
+        outputs: Sequence[OutputField] = (),
+        ids: tuple[str, ...],
+        tables: Sequence[RecordTable] = (),
+        expected_calls: Mapping[str, Sequence[ExpectedCall]] = MappingProxyType({}),
+        world: DomainWorld | None = None,
+    ) -> None:
         self._domain = domain
+        self._world = world
+        self._outputs = outputs
+        self._expected_calls = expected_calls
+        self._table = table
+        self._layout = layout
+        self._types = types
+        self._ids = ids
+        self._tables = tables
+        self._places = {name: place for place, name in enumerate(table.columns)}
+
+    def __len__(self) -> int:
+        return len(self._ids)
 
     def __repr__(self) -> str:
         return f"<{len(self)} tasks of {self._domain}>"
@@ -135,68 +168,6 @@ class BuiltTasks(Sequence[Task]):
             return tuple(self._task(position) for position in range(*index.indices(len(self))))
         return self._task(range(len(self))[index])
 
-    @abstractmethod
-    def line_at(self, position: int) -> int:
-        """The line of the data file on which the row starts, without building the task."""
-
-    @abstractmethod
-    def _task(self, position: int) -> Task: ...
-
-
-class TaskRows(BuiltTasks):
-    """The tasks of a domain with columns.
-
-    Args:
-        domain: the name of the domain.
-        table: the rows; kept as they are, since a task takes ten times the room.
-        layout: the part of each column.
-        types: how the cells of inputs and tool results are read.
-        outputs: how expected answers are.
-        ids: the id of each row.
-        tables: the tables beside the data file, of which each task has its own records.
-        expected_calls: the calls that are expected, by the id of the task.
-        world: the world of the domain, which rows add to.
-    """
-
-    __slots__ = (
-        "_expected_calls",
-        "_ids",
-        "_layout",
-        "_outputs",
-        "_places",
-        "_table",
-        "_tables",
-        "_types",
-        "_world",
-    )
-
-    def __init__(  # noqa: PLR0913 - what a task is made of, read from files of their own
-        self,
-        *,
-        domain: str,
-        table: Table,
-        layout: Layout,
-        types: Mapping[str, ColumnType],
-        outputs: Sequence[OutputField] = (),
-        ids: tuple[str, ...],
-        tables: Sequence[RecordTable] = (),
-        expected_calls: Mapping[str, Sequence[ExpectedCall]] = MappingProxyType({}),
-        world: DomainWorld | None = None,
-    ) -> None:
-        super().__init__(domain)
-        self._world = world
-        self._outputs = outputs
-        self._expected_calls = expected_calls
-        self._table = table
-        self._layout = layout
-        self._types = types
-        self._ids = ids
-        self._tables = tables
-        self._places = {name: place for place, name in enumerate(table.columns)}
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of the tasks, in the order of their rows."""
@@ -208,6 +179,7 @@ class TaskRows(BuiltTasks):
         return self._table.path
 
     def line_at(self, position: int) -> int:
+        """The line of the data file on which the row starts, without building the task."""
         return self._table.lines[position]
 
     def value_at(self, position: int, column: str) -> JsonValue:
@@ -365,11 +337,11 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The records of one task, the line on which each starts, and their hash."""
+    """The records of one task, the line on which each starts, and in a table their hash."""
 
     records: tuple[Record, ...] = ()
     lines: tuple[int, ...] = ()
-    hash: str = field(default_factory=lambda: digest([]))
+    hash: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -389,7 +361,7 @@ class RecordTable:
         return self.groups.get(key, _NO_RECORDS)
 
 
-_NO_RECORDS = Group()
+_NO_RECORDS = Group(hash=digest([]))
 
 
 def record_tables(described: Described, data: Table, layout: Layout) -> tuple[RecordTable, ...]:
@@ -400,42 +372,38 @@ def record_tables(described: Described, data: Table, layout: Layout) -> tuple[Re
         RowError: a cell of it is empty though it must not be, or is not of its type.
     """
     return tuple(
-        _Reading(described, data, layout, name, shape).table()
+        _Reading(described.path, data, layout, name, shape).table()
         for name, shape in described.metadata.tables.items()
     )
 
 
+@dataclass(frozen=True, slots=True)
 class _Reading:
     """One table with all that it is checked against."""
 
-    def __init__(
-        self, described: Described, data: Table, layout: Layout, name: str, shape: TableShape
-    ) -> None:
-        self._path = described.path
-        self._data = data
-        self._layout = layout
-        self._name = name
-        self._shape = shape
+    path: Path
+    data: Table
+    layout: Layout
+    name: str
+    shape: TableShape
 
     def table(self) -> RecordTable:
-        if self._name in self._data.columns:
-            self._refuse(
-                "", f"{self._data.path.name} has a column of this name", "rename the table"
-            )
+        if self.name in self.data.columns:
+            self._refuse("", f"{self.data.path.name} has a column of this name", "rename the table")
         records = read_table(self._file())
         self._check_names(records)
         groups = self._groups(records)
         return RecordTable(
-            name=self._name,
+            name=self.name,
             path=records.path,
             columns=records.columns,
-            match=tuple(self._shape.match.values()),
+            match=tuple(self.shape.match.values()),
             groups=groups,
             warnings=self._of_no_task(groups, records.path.name),
         )
 
     def _file(self) -> Path:
-        name, folder = self._shape.file, self._path.parent
+        name, folder = self.shape.file, self.path.parent
         place = PurePosixPath(name)
         if place.is_absolute() or ".." in place.parts or "\\" in name:
             self._refuse(".file", f"{shown(name)} is not inside of the folder")
@@ -449,7 +417,7 @@ class _Reading:
             self._refuse(".file", f"the folder has no file {shown(name)}", near)
         if not lies_inside(folder, path):
             self._refuse(".file", f"{shown(name)} is a link that leads out of the folder")
-        if path.samefile(self._data.path) or place.name == EXPECTED_CALLS:
+        if path.samefile(self.data.path) or place.name == EXPECTED_CALLS:
             self._refuse(
                 ".file",
                 f"{name} holds what is expected",
@@ -458,23 +426,26 @@ class _Reading:
         return path
 
     def _check_names(self, records: Table) -> None:
-        layout = self._layout
+        layout = self.layout
         known = (*layout.inputs, *layout.results, *sorted(layout.private))
-        for ours, theirs in self._shape.match.items():
+        for ours, theirs in self.shape.match.items():
             if ours not in records.columns:
                 self._refuse_column(".match", records, ours)
             if theirs not in known:
-                problem = f"{self._data.path.name} has no column {theirs!r}"
-                if theirs in self._data.columns:
+                problem = f"{self.data.path.name} has no column {theirs!r}"
+                if theirs in self.data.columns:
                     problem = f"{theirs!r} speaks about the answer"
                 self._refuse(".match", problem, did_you_mean(theirs, known))
-        for name in self._shape.types:
+        for name in self.shape.types:
             if name not in records.columns:
                 self._refuse_column(".types", records, name)
 
     def _groups(self, records: Table) -> Mapping[Key, Group]:
-        types = self._types(records)
-        places = [records.columns.index(name) for name in self._shape.match]
+        types = {
+            name: ColumnType.WRITTEN if records.typed else infer_type(records.cells(name))
+            for name in records.columns
+        } | {name: ColumnType(kind) for name, kind in self.shape.types.items()}
+        places = [records.columns.index(name) for name in self.shape.match]
         found: dict[Key, list[int]] = {}
         for position, row in enumerate(records.rows):
             key = tuple(_written(row[place]) for place in places)
@@ -486,20 +457,20 @@ class _Reading:
                     column=records.columns[places[key.index("")]],
                 )
             found.setdefault(key, []).append(position)
-        return {key: _group(records, types, positions) for key, positions in found.items()}
-
-    def _types(self, records: Table) -> Mapping[str, ColumnType]:
-        inferred = {
-            name: ColumnType.WRITTEN if records.typed else infer_type(records.cells(name))
-            for name in records.columns
+        return {
+            key: Group(
+                records=(held := tuple(_record(records, types, one) for one in positions)),
+                lines=tuple(records.lines[one] for one in positions),
+                hash=digest(held),
+            )
+            for key, positions in found.items()
         }
-        return inferred | {name: ColumnType(kind) for name, kind in self._shape.types.items()}
 
     def _of_no_task(self, groups: Mapping[Key, Group], file: str) -> tuple[str, ...]:
-        places = [self._data.columns.index(name) for name in self._shape.match.values()]
+        places = [self.data.columns.index(name) for name in self.shape.match.values()]
         if not places:
             return ()
-        asked = {tuple(_written(row[place]) for place in places) for row in self._data.rows}
+        asked = {tuple(_written(row[place]) for place in places) for row in self.data.rows}
         idle = {key: group for key, group in groups.items() if key not in asked}
         if not idle:
             return ()
@@ -507,7 +478,7 @@ class _Reading:
         count = sum(len(one.lines) for one in idle.values())
         fits = " and ".join(
             f"{column} = {shown(value)}"
-            for column, value in zip(self._shape.match, key, strict=True)
+            for column, value in zip(self.shape.match, key, strict=True)
         )
         first = f"the first is row {group.lines[0]}, {fits}"
         return (f"{file}: no task has the records of {count} rows; {first}",)
@@ -520,16 +491,7 @@ class _Reading:
         )
 
     def _refuse(self, key: str, problem: str, hint: str = "") -> NoReturn:
-        raise LoadingError(self._path, f"key 'tables.{self._name}{key}': {problem}", hint=hint)
-
-
-def _group(records: Table, types: Mapping[str, ColumnType], positions: Sequence[int]) -> Group:
-    found = tuple(_record(records, types, position) for position in positions)
-    return Group(
-        records=found,
-        lines=tuple(records.lines[position] for position in positions),
-        hash=digest(found),
-    )
+        raise LoadingError(self.path, f"key 'tables.{self.name}{key}': {problem}", hint=hint)
 
 
 def _record(records: Table, types: Mapping[str, ColumnType], position: int) -> Record:
@@ -554,49 +516,20 @@ def _written(cell: JsonValue) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """The records of one task, with the line of the file on which each stands.
-
-    `column` is the column of the data file that holds them, or empty.
-    """
-
-    path: Path
-    records: Sequence[Record]
-    lines: Sequence[int]
-    column: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
     """All records of a domain by the name of their table."""
 
-    tables: tuple[RecordTable, ...]
+    tables: Mapping[str, RecordTable]
     tasks: TaskRows
     # Several tools look in one column, and each asks more than once.
-    _read: dict[str, Sequence[Batch]] = field(default_factory=dict[str, "Sequence[Batch]"])
-
-    def batches(self, name: str) -> Iterator[Batch]:
-        """The records of each task.
-
-        Raises:
-            RowError: a cell of the column holds something else than a list of objects.
-        """
-        table = next((one for one in self.tables if one.name == name), None)
-        if table is None:
-            yield from self._batches_in(name)
-            return
-        for group in table.groups.values():
-            yield Batch(path=table.path, records=group.records, lines=group.lines)
+    _read: dict[str, Sequence[Group]] = field(default_factory=dict[str, "Sequence[Group]"])
 
     def columns(self, name: str) -> tuple[str, ...]:
         """The columns of a table, or the keys of all objects in a column."""
-        for table in self.tables:
-            if table.name == name:
-                return table.columns
-        keys = (
-            key for batch in self._batches_in(name) for record in batch.records for key in record
-        )
-        return tuple(dict.fromkeys(keys))
+        if name in self.tables:
+            return self.tables[name].columns
+        records = (record for group in self._in_column(name) for record in group.records)
+        return tuple(dict.fromkeys(key for record in records for key in record))
 
     def check(self, name: str, columns: Sequence[str], key: Sequence[str] | None) -> None:
         """See that each record has the columns, and that a key, if given, finds one alone.
@@ -604,68 +537,56 @@ class Records:
         Raises:
             RowError: with the line of the record that has not, or that is not alone.
         """
-        for batch in self.batches(name):
-            _check_columns(batch, columns)
+        if name in self.tables:
+            # The columns of a file are the same in every row; objects in a cell may lack a key.
+            table = self.tables[name]
+            for group in table.groups.values() if key is not None else ():
+                _check_alone(table.path, "", group, key or ())
+            return
+        for group in self._in_column(name):
+            for line, (number, record) in zip(
+                group.lines, enumerate(group.records, 1), strict=True
+            ):
+                for lacking in (column for column in columns if column not in record):
+                    raise RowError(
+                        self.tasks.path,
+                        f"object {number} has no key {lacking!r}",
+                        row=line,
+                        column=name,
+                        hint="write null if there is no value",
+                    )
             if key is not None:
-                _check_alone(batch, key)
+                _check_alone(self.tasks.path, name, group, key)
 
-    def _batches_in(self, column: str) -> Sequence[Batch]:
-        if column not in self._read:
-            self._read[column] = tuple(self._cells(column))
-        return self._read[column]
+    def _in_column(self, name: str) -> Sequence[Group]:
+        if name not in self._read:
+            self._read[name] = [self._in_cell(name, one) for one in range(len(self.tasks))]
+        return self._read[name]
 
-    def _cells(self, name: str) -> Iterator[Batch]:
-        for position in range(len(self.tasks)):
-            cell, line = self.tasks.value_at(position, name), self.tasks.line_at(position)
-            records = _records_of(cell)
-            if records is None:
-                raise RowError(
-                    self.tasks.path,
-                    f"{shown(cell)} is not a list of objects, and a tool looks in it",
-                    row=line,
-                    column=name,
-                )
-            lines = (line,) * len(records)
-            yield Batch(path=self.tasks.path, records=records, lines=lines, column=name)
+    def _in_cell(self, name: str, position: int) -> Group:
+        cell, line = self.tasks.value_at(position, name), self.tasks.line_at(position)
+        held: JsonValue = [] if cell is None else cell
+        if not isinstance(held, list) or not all(isinstance(one, Mapping) for one in held):
+            problem = f"{shown(cell)} is not a list of objects, and a tool looks in it"
+            raise RowError(self.tasks.path, problem, row=line, column=name)
+        records = cast("list[Record]", held)
+        return Group(records=tuple(records), lines=(line,) * len(records))
 
 
-def _records_of(cell: JsonValue) -> list[Record] | None:
-    if cell is None:
-        return []
-    if not isinstance(cell, list):
-        return None
-    found = [one for one in cell if isinstance(one, Mapping)]
-    return found if len(found) == len(cell) else None
-
-
-def _check_columns(batch: Batch, columns: Sequence[str]) -> None:
-    # The columns of a file are the same in every row; objects in a cell may lack a key.
-    for number, record in enumerate(batch.records, 1):
-        for column in columns:
-            if column not in record:
-                raise RowError(
-                    batch.path,
-                    f"object {number} has no key {column!r}",
-                    row=batch.lines[number - 1],
-                    column=batch.column,
-                    hint="write null if there is no value",
-                )
-
-
-def _check_alone(batch: Batch, key: Sequence[str]) -> None:
+def _check_alone(path: Path, column: str, group: Group, key: Sequence[str]) -> None:
     seen: dict[object, int] = {}
-    for number, record in enumerate(batch.records):
-        values = [record[column] for column in key]
+    for number, record in enumerate(group.records):
+        values = [record[name] for name in key]
         first = seen.setdefault(_comparable(values), number)
         if first == number:
             continue
         fits = " and ".join(f"{c} = {shown(v)}" for c, v in zip(key, values, strict=True))
-        where = f"row {batch.lines[first]}" if not batch.column else f"object {first + 1}"
+        where = f"object {first + 1}" if column else f"row {group.lines[first]}"
         raise RowError(
-            batch.path,
+            path,
             f"a second record of the same task with {fits}" if key else "a second record",
-            row=batch.lines[number],
-            column=batch.column or (key[-1] if key else None),
+            row=group.lines[number],
+            column=column or (key[-1] if key else None),
             hint=f"the first is {where}; add a key to the tool, or 'many' to serve both",
         )
 

@@ -31,6 +31,7 @@ from pytest_sopbench.errors import LoadingError
 
 from .files import (
     did_you_mean,
+    first_twice,
     is_a_file,
     listed,
     read_json,
@@ -70,10 +71,14 @@ def read_steps(data: JsonValue, path: Path, sop: str) -> Procedure:
     reader = _Reader(path, sections_of(sop))
     steps = [reader.step(one, number) for number, one in enumerate(raw)]
     numbers = [step.number for step in steps]
-    steps = [
-        replace(step, jumps=jumps_of(step.text, step.number, numbers))
-        for step in reader.distinct(steps)
-    ]
+    if (twice := first_twice(numbers)) is not None:
+        raise LoadingError(
+            path,
+            f"step {shown(twice)} stands twice",
+            column=f"steps[{numbers.index(twice, numbers.index(twice) + 1)}].number",
+            hint="give every step a number of its own",
+        )
+    steps = [replace(step, jumps=jumps_of(step.text, step.number, numbers)) for step in steps]
     left, strange = _left_over(sop, steps)
     general = _text(keys.get("general", "\n".join(left)), path, "general")
     warnings = [f"{path.name}: step {one}: its text is no part of the SOP" for one in strange]
@@ -121,17 +126,6 @@ class _Reader:
             approvals=self._approvals(keys.get("approval"), text, f"{where}.approval"),
             line=section.line if section is not None and section.text == text else 0,
         )
-
-    def distinct(self, steps: Sequence[Step]) -> Sequence[Step]:
-        seen: set[str] = set()
-        for place, step in enumerate(steps):
-            if step.number in seen:
-                problem = f"step {shown(step.number)} stands twice"
-                column = f"steps[{place}].number"
-                hint = "give every step a number of its own"
-                raise LoadingError(self.path, problem, column=column, hint=hint)
-            seen.add(step.number)
-        return steps
 
     def _number(self, value: JsonValue, where: str) -> str:
         whole = isinstance(value, int) and not isinstance(value, bool)
@@ -203,8 +197,8 @@ def _unsaid(path: Path, left: Sequence[str], general: str) -> Iterator[str]:
     said = {" ".join(line.split()) for line in general.split("\n")}
     missing = [line.strip() for line in left if line.strip() and " ".join(line.split()) not in said]
     if missing:
-        count = f"{len(missing)} lines of the SOP stand" if missing[1:] else "a line stands"
-        yield f"{path.name}: {count} neither in a step nor in 'general': {shown(missing[0])}"
+        what = "lines of the SOP that stand neither in a step nor in 'general'"
+        yield f"{path.name}: {what}: {len(missing)}, the first {shown(missing[0])}"
 
 
 # The file of `sop_approver = scripted:PATH`: who reads it decides like its author.

@@ -16,22 +16,21 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from io import StringIO
 from itertools import islice
 from pathlib import Path
-from typing import TextIO
 
 from pytest_sopbench._core.values.json import STRICT, JsonValue, RefusedError
 from pytest_sopbench.errors import LoadingError, RowError
 
 from .files import (
     did_you_mean,
+    first_twice,
     is_too_deep,
     listed,
-    not_utf8,
     read_json_lines,
-    refuse_endless,
+    read_text,
     shown,
-    unreadable,
 )
 
 
@@ -62,14 +61,14 @@ def read_table(path: Path) -> Table:
         LoadingError: the file is empty, no regular one, not UTF-8, or has no usable header.
         RowError: one row does not fit; carries its line.
     """
-    refuse_endless(path)
-    read = _read_jsonl if path.suffix == ".jsonl" else _read_csv
-    try:
-        return read(path)
-    except OSError as fault:
-        raise unreadable(path, fault) from fault
-    except UnicodeDecodeError as fault:
-        raise not_utf8(path) from fault
+    return _read_jsonl(path) if path.suffix == ".jsonl" else _read_csv(path)
+
+
+def csv_text(rows: Iterable[Iterable[object]], ending: str = "\n") -> str:
+    """Return rows as a CSV file has them."""
+    stream = StringIO(newline="")
+    csv.writer(stream, lineterminator=ending).writerows(rows)
+    return stream.getvalue()
 
 
 def rename(table: Table, headers: Mapping[str, str], *, source: Path) -> Table:
@@ -88,7 +87,7 @@ def rename(table: Table, headers: Mapping[str, str], *, source: Path) -> Table:
                 hint=did_you_mean(header, table.columns) or f"it has {listed(table.columns)}",
             )
     columns = tuple(ours.get(header, header) for header in table.columns)
-    twice = _first_twice(columns)
+    twice = first_twice(columns)
     if twice is not None or len(ours) < len(headers):
         problem = (
             f"two columns would be called {twice!r}"
@@ -100,41 +99,45 @@ def rename(table: Table, headers: Mapping[str, str], *, source: Path) -> Table:
 
 
 def _read_csv(path: Path) -> Table:
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        records = _records(path, stream)
-        first = next(records, None)
-        if first is None:
-            raise LoadingError(path, "the file is empty", hint="the first line names the columns")
-        line, header = first
-        # What pandas and R write before the first column: the number of the row.
-        skipped = 1 if len(header) > 1 and not header[0].strip() else 0
-        columns = tuple(header[skipped:])
-        _check_header(path, line, columns)
-        pool: dict[str, str] = {}
-        rows: list[tuple[JsonValue, ...]] = []
-        lines = array("L")
-        for start, cells in records:
-            if len(cells) != len(header):
-                hint = "a cell with a comma in it stands in double quotes"
-                count = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
-                raise RowError(
-                    path,
-                    f"{count}, but the header names {len(header)}",
-                    row=start,
-                    hint=hint if len(cells) > len(header) else "",
-                )
-            # Labels repeat by the thousand; one copy of each is enough.
-            rows.append(tuple(pool.setdefault(cell, cell) for cell in cells[skipped:]))
-            lines.append(start)
+    records = _records(path)
+    first = next(records, None)
+    if first is None:
+        raise LoadingError(path, "the file is empty", hint="the first line names the columns")
+    line, header = first
+    # What pandas and R write before the first column: the number of the row.
+    skipped = 1 if len(header) > 1 and not header[0].strip() else 0
+    columns = tuple(header[skipped:])
+    _check_header(path, line, columns)
+    pool: dict[str, str] = {}
+    rows: list[tuple[JsonValue, ...]] = []
+    lines = array("L")
+    for start, cells in records:
+        if len(cells) != len(header):
+            hint = "a cell with a comma in it stands in double quotes"
+            count = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
+            raise RowError(
+                path,
+                f"{count}, but the header names {len(header)}",
+                row=start,
+                hint=hint if len(cells) > len(header) else "",
+            )
+        # Labels repeat by the thousand; one copy of each is enough.
+        rows.append(tuple(pool.setdefault(cell, cell) for cell in cells[skipped:]))
+        lines.append(start)
     if not rows:
         raise LoadingError(path, "a header, and no row under it", row=line)
     return Table(path=path, columns=columns, rows=rows, lines=lines, typed=False)
 
 
-def _records(path: Path, stream: TextIO) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Each record that is not a blank line, with the line on which it starts."""
+    text = read_text(path, newline="")
+    before, nul, _ = text.partition("\0")
+    if nul:
+        hint = "the file may be UTF-16, or not text at all; save it as UTF-8"
+        raise RowError(path, "holds a NUL character", row=before.count("\n") + 1, hint=hint)
     # `strict`, since else a quotation mark that is never closed swallows the rest of the file.
-    reader = csv.reader(_without_nul(path, stream), strict=True)
+    reader = csv.reader(StringIO(text, newline=""), strict=True)
     while True:
         start = reader.line_num + 1
         try:
@@ -164,18 +167,6 @@ def _csv_problem(fault: csv.Error) -> str:
     return f"not CSV: {text}"
 
 
-def _without_nul(path: Path, stream: TextIO) -> Iterator[str]:
-    for number, line in enumerate(stream, 1):
-        if "\0" in line:
-            raise RowError(
-                path,
-                "holds a NUL character",
-                row=number,
-                hint="the file may be UTF-16, or not text at all; save it as UTF-8",
-            )
-        yield line
-
-
 def _check_header(path: Path, line: int, columns: tuple[str, ...]) -> None:
     nameless = [place for place, name in enumerate(columns, 1) if not name.strip()]
     if nameless:
@@ -185,18 +176,9 @@ def _check_header(path: Path, line: int, columns: tuple[str, ...]) -> None:
             row=line,
             hint="name it, or remove the column",
         )
-    twice = _first_twice(columns)
+    twice = first_twice(columns)
     if twice is not None:
         raise LoadingError(path, "stands twice in the header", row=line, column=twice)
-
-
-def _first_twice(names: Sequence[str]) -> str | None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None
 
 
 def _read_jsonl(path: Path) -> Table:
@@ -279,13 +261,8 @@ def infer_type(cells: Iterable[JsonValue]) -> ColumnType:
     texts = {cell for cell in cells if isinstance(cell, str) and cell}
     if not texts:
         return ColumnType.TEXT
-    if all(_is_number(text) for text in texts):
-        return ColumnType.NUMBER
-    if all(_is_boolean(text) for text in texts):
-        return ColumnType.BOOLEAN
-    if all(_is_literal(text) for text in texts):
-        return ColumnType.LIST
-    return ColumnType.TEXT
+    fitting = (word for word, fits in _SHAPES.items() if all(map(fits, texts)))
+    return ColumnType(next(fitting, ColumnType.TEXT))
 
 
 def odd_cell(cells: Sequence[JsonValue]) -> tuple[int, str] | None:
@@ -359,7 +336,7 @@ def _python_literal(text: str) -> JsonValue:
         raise CellError(msg) from fault
     for one in ast.walk(read):
         keys = one.keys if isinstance(one, ast.Dict) else ()
-        twice = _first_twice([repr(key.value) for key in keys if isinstance(key, ast.Constant)])
+        twice = first_twice([repr(key.value) for key in keys if isinstance(key, ast.Constant)])
         if twice is not None:
             # Which of the two is expected, nobody knows; JSON with such keys is refused as well.
             msg = f"{shown(text)}: key {twice} stands twice in one object"

@@ -18,7 +18,6 @@ from .files import (
     cut,
     did_you_mean,
     listed,
-    nearest,
     read_json,
     read_json_lines,
 )
@@ -264,14 +263,14 @@ def read_expected_calls(
             raise LoadingError(path, str(fault), row=number, hint=f"write {LINE}") from fault
         if task not in ids:
             problem = f"the domain has no task {task!r}"
-            raise LoadingError(path, problem, row=number, hint=_meant(task, ids))
+            raise LoadingError(path, problem, row=number, hint=did_you_mean(task, ids))
         if task in expected:
             problem = f"task {task!r} stands on a line before"
             raise LoadingError(path, problem, row=number, hint="give each task one line")
         for step, call in enumerate(calls, start=1):
             if call.name not in names:
                 problem = f"call {step}: no tool is called {call.name!r}"
-                raise LoadingError(path, problem, row=number, hint=_meant(call.name, names))
+                raise LoadingError(path, problem, row=number, hint=did_you_mean(call.name, names))
         expected[task] = calls
     return expected
 
@@ -283,8 +282,3 @@ def _expected_of(data: JsonValue) -> tuple[str, tuple[ExpectedCall, ...]]:
         case _:
             msg = "not an object with a text 'task' and a list 'calls'"
             raise ValueError(msg)
-
-
-def _meant(name: str, names: Collection[str]) -> str:
-    near = nearest(name, names)
-    return f"is {near!r} meant?" if near else ""

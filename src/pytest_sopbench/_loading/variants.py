@@ -23,11 +23,10 @@ from pytest_sopbench.errors import LoadingError, RowError
 from .files import (
     did_you_mean,
     is_a_file,
-    listed,
     read_text,
     refuse_links_out,
 )
-from .finding import bundled_candidates
+from .finding import BUNDLED, domains_in
 from .layout import rows_with_ids
 from .load import SOP_FILES
 
@@ -60,11 +59,6 @@ def variants_of(
     return found
 
 
-def has_variant(domain: Domain, name: str) -> bool:
-    """Tell whether a domain has a variant of that name."""
-    return name in AUTOMATIC or name in own_names(domain)
-
-
 def own_names(domain: Domain) -> Sequence[str]:
     """Return the names of the variants that the folder of a domain gives."""
     return sorted(path.stem for path in (domain.folder / FOLDER).glob("*.jsonl"))
@@ -95,18 +89,11 @@ def _check_ids(domain: Domain, found: Sequence[Variant]) -> None:
 def _read(path: Path, domain: Domain) -> Mapping[str, Replacement]:
     places = {task_id: place for place, task_id in enumerate(domain.task_ids)}
     found: dict[str, Replacement] = {}
-    first: dict[str, int] = {}
     for line, task_id, value in rows_with_ids(path, KEYS, "a variant"):
         if task_id not in places:
             hint = did_you_mean(task_id, places) or "a variant is one of a task of its domain"
             raise RowError(path, f"there is no task {task_id!r}", row=line, column="id", hint=hint)
-        if task_id in first:
-            why = f"the id {task_id!r} stands in row {first[task_id]} already"
-            raise RowError(path, why, row=line, column="id", hint="say once what is replaced")
-        first[task_id] = line
         found[task_id] = _replacement(path, line, value, domain, domain.tasks[places[task_id]])
-    if not found:
-        raise LoadingError(path, "the file is empty", hint=f"a row has {listed(KEYS)}")
     return found
 
 
@@ -141,10 +128,10 @@ def _replacement(
 
 def bundled_sops(but: str) -> Sequence[str]:
     """Return the SOPs of all bundled domains but the one of that name, by their names."""
-    folders = [one.folder for one in bundled_candidates() if one.folder and but not in one.names]
     return [
         read_text(folder / name)
-        for folder in folders
+        for folder in domains_in(BUNDLED)
+        if folder.name != but
         for name in SOP_FILES
         if (folder / name).is_file()
     ]

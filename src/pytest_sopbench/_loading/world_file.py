@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, NoReturn, cast
+from typing import Any, Final, Literal, NoReturn, TypeAlias, cast
 
 from pydantic import JsonValue as Json
 from pydantic import ValidationError
@@ -41,7 +41,7 @@ from .files import (
     text_digest,
 )
 from .layout import Layout
-from .metadata import Described, Flag, LookupShape, Shape
+from .metadata import Described, Flag, LookupShape, Shape, problems_of
 from .tools import ToolEntry, parameter_names
 
 WORLD_FILE: Final = "world.json"
@@ -144,7 +144,7 @@ def read_world(
     known = _tables(path)
     parts = {one.name: one for one in specs}
     tools: dict[str, WorldTool] = {}
-    columns = {name: list(one.columns) for name, one in known.items()}
+    columns = {name: [*names] for name, (_, names, _) in known.items()}
     entries = {
         name: entry
         for name, entry in metadata.tools.items()
@@ -154,13 +154,13 @@ def read_world(
         if entry.insert is not None and entry.insert in columns and isinstance(entry.set, Mapping):
             has = columns[entry.insert]
             has += [one for one in entry.set if one not in has]
-    for name, table in known.items():
-        if not table.rows and len(columns[name]) == 1:
+    for name, (_, _, rows) in known.items():
+        if not rows and len(columns[name]) == 1:
             problem = f"table {name!r}: nothing says which columns it has"
             raise LoadingError(path, problem, hint='add "columns": [...]')
     world = World(
-        keys={name: one.key for name, one in known.items()},
-        rows={name: one.rows for name, one in known.items()},
+        keys={name: key for name, (key, _, _) in known.items()},
+        rows={name: rows for name, (_, _, rows) in known.items()},
     )
     fixed = {name: tuple(one) for name, one in columns.items()}
     for name, entry in entries.items():
@@ -178,11 +178,8 @@ def read_world(
     return replace(found, expected=_expected_states(found, described.path.parent, ids))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Table:
-    key: str
-    columns: tuple[str, ...]
-    rows: Mapping[Key, Row]
+_Table: TypeAlias = tuple[str, tuple[str, ...], Mapping[Key, Row]]
+"""Of a table its key, its columns and its rows."""
 
 
 def _tables(path: Path) -> Mapping[str, _Table]:
@@ -197,8 +194,7 @@ def _tables(path: Path) -> Mapping[str, _Table]:
 
 def _table(path: Path, name: str, content: JsonValue) -> _Table:
     try:
-        key, declared, rows = _parts(content)
-        return _Table(key=key, **_rows(key, declared, rows))
+        return _rows(*_parts(content))
     except ValueError as fault:
         raise LoadingError(path, f"table {name!r}: {fault}", hint=f"write {_TABLE}") from None
 
@@ -221,7 +217,7 @@ def _parts(content: JsonValue) -> tuple[str, list[str] | None, list[JsonValue]]:
     return key, cast("list[str] | None", declared), rows
 
 
-def _rows(key: str, declared: list[str] | None, rows: list[JsonValue]) -> dict[str, Any]:
+def _rows(key: str, declared: list[str] | None, rows: list[JsonValue]) -> _Table:
     columns = dict.fromkeys((key, *(declared or ())))
     found: dict[Key, Row] = {}
     for number, row in enumerate(rows, start=1):
@@ -233,7 +229,7 @@ def _rows(key: str, declared: list[str] | None, rows: list[JsonValue]) -> dict[s
         if stranger is not None:
             _wrong(f"row {number}: 'columns' does not name {stranger!r}")
         columns.update(dict.fromkeys(held))
-    return {"columns": tuple(columns), "rows": found}
+    return key, tuple(columns), found
 
 
 def _key_of(key: str, row: JsonValue, number: int) -> Key:
@@ -438,12 +434,8 @@ class _ToolReader(ToolEntry):
         try:
             one = _Requirement.model_validate(given)
         except ValidationError as fault:
-            first = fault.errors(include_url=False)[0]
-            name = ".".join(map(str, first["loc"]))
-            problem = (
-                f"{name}: {first['msg'][:1].lower()}{first['msg'][1:]}" if name else "no object"
-            )
-            self.refuse(f".{place}", problem, "it has 'where', 'error', 'table' and 'exists'")
+            hint = "it has 'where', 'error', 'table' and 'exists'"
+            self.refuse(f".{place}", problems_of(fault), hint)
         if one.model_extra or not one.error:
             what = f"{min(one.model_extra)!r} is unknown" if one.model_extra else "needs 'error'"
             self.refuse(f".{place}", what, "it has 'where', 'error', 'table' and 'exists'")

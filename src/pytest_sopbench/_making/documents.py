@@ -137,7 +137,8 @@ def read_procedure(path: Path) -> tuple[str, str, tuple[str, ...]]:
     else:
         hint = _OTHERS.get(suffix, _HINT)
         raise LoadingError(path, f"{suffix or 'no ending'!r} is no document", hint=hint)
-    text = _tidy(text)
+    lines = "\n".join(line.replace("\u00a0", " ").rstrip() for line in text.splitlines())
+    text = f"{_GAPS.sub(chr(10) * 2, lines).strip()}\n"
     if not text.strip():
         hint = "a scanned document has pictures of letters: save it with its text"
         raise LoadingError(path, "holds no text", hint=hint)
@@ -185,8 +186,3 @@ def _name_columns(table: Any) -> None:
     if first is not None and first.find("th") is None:
         for cell in first.find_all("td"):
             cell.name = "th"
-
-
-def _tidy(text: str) -> str:
-    lines = (line.replace("\u00a0", " ").rstrip() for line in text.splitlines())
-    return f"{_GAPS.sub(chr(10) * 2, chr(10).join(lines)).strip()}\n"

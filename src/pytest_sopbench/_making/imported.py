@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 import unicodedata
@@ -24,7 +22,7 @@ from pytest_sopbench._core.fields.values import infer_field
 from pytest_sopbench._core.model.task import FieldType
 from pytest_sopbench._core.values.text import first_of, fold, is_empty
 from pytest_sopbench._loading.files import nearest
-from pytest_sopbench._loading.tables import ColumnType, infer_type
+from pytest_sopbench._loading.tables import ColumnType, csv_text, infer_type
 from pytest_sopbench._making.place import Place, template
 from pytest_sopbench._making.table import Column, Kind, Sheet
 from pytest_sopbench._reports.text import (
@@ -551,14 +549,8 @@ def _twice(sheet: Sheet, places: list[int]) -> dict[int, str]:
     if all(one == texts[0] for one in texts):
         return dict.fromkeys(others, f"the same as row {sheet.numbers[first]}")
     numbers = [str(sheet.numbers[place]) for place in places]
-    told = f"rows {_and(numbers)} have this id and differ, so none is taken"
+    told = f"rows {first_of(numbers, _ROWS_SHOWN)} have this id and differ, so none is taken"
     return dict.fromkeys(places, told)
-
-
-def _and(texts: list[str]) -> str:
-    if len(texts) > _ROWS_SHOWN:
-        return first_of(texts, _ROWS_SHOWN)
-    return f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def kept_texts(column: Column, kept: list[int]) -> list[str]:
@@ -822,12 +814,8 @@ def _ours(plan: Plan, columns: tuple[Column, ...]) -> list[str]:
 
 
 def _rows(plan: Plan) -> str:
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([one.name for one in plan.columns])
-    for place in plan.kept:
-        writer.writerow([_text(plan, one, place) for one in plan.columns])
-    return stream.getvalue()
+    rows = ([_text(plan, one, place) for one in plan.columns] for place in plan.kept)
+    return csv_text([[one.name for one in plan.columns], *rows])
 
 
 def _text(plan: Plan, column: Column, place: int) -> str:

@@ -61,12 +61,6 @@ def split_prompt(text: str, schema: Mapping[str, JsonValue]) -> Parts:
     )
 
 
-def joined_prompt(parts: Parts, schema: Mapping[str, JsonValue]) -> str:
-    """Put a prompt together again."""
-    spelled = repr(schema) if parts.has_schema else ""
-    return f"{parts.sop}{HEADERS[2]}{parts.case}{HEADERS[3]}{parts.requirement}{spelled}"
-
-
 # A published file: a JSON list of records.
 
 _NEEDED: Final = ("input", "target", "json_schema")
@@ -140,7 +134,7 @@ def _names(path: Path, where: str, value: JsonValue) -> tuple[str, ...]:
     raise LoadingError(path, problem)
 
 
-# Turn the records of published files into folders of our layout, and prove it without a loss.
+# Turn the records of published files into folders of our layout.
 
 SCHEMA: Final = "answer.schema.json"
 RESPONSES: Final = "responses.jsonl"
@@ -152,24 +146,18 @@ _CLASSES: Final = {"DFS": "deep", "BFS": "wide"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokenTarget:
-    """A record whose target breaks its own schema; `hopeless` if no answer can match it."""
-
-    position: int
-    what: str
-    hopeless: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MazeDomain:
-    """One folder to write: its name, its files, and what is odd about its records."""
+    """One folder to write: its name, its files, and the records whose targets break their schema.
+
+    Of each of these it has the position, what breaks, and whether no answer can match it.
+    """
 
     name: str
     source: Path
     records: int
     domain_class: str
     files: Mapping[str, str]
-    broken: tuple[BrokenTarget, ...]
+    broken: Sequence[tuple[int, str, bool]]
 
 
 def class_of(path: Path) -> str:
@@ -197,9 +185,6 @@ def _domain(path: Path, name: str, domain_class: str, records: Sequence[MazeReco
     first = records[0]
     usual = (first.parts.requirement, first.parts.has_schema)
     rows = [_row(record, usual) for record in records]
-    sop = first.parts.sop
-    for record, row in zip(records, rows, strict=True):
-        _prove(path, record, row, sop, usual)
     metadata: dict[str, JsonValue] = {
         "name": name,
         "title": path.stem,
@@ -217,7 +202,7 @@ def _domain(path: Path, name: str, domain_class: str, records: Sequence[MazeReco
         "metadata.json": _pretty(metadata),
         SCHEMA: _pretty(first.schema),
         # A text without words could not be loaded, and has none to lose.
-        "sop.txt": sop,
+        "sop.txt": first.parts.sop,
         "tasks.jsonl": "".join(f"{_line(row)}\n" for row in rows),
         _ORIGIN: _pretty(origin),
     }
@@ -247,42 +232,20 @@ def _row(record: MazeRecord, usual: tuple[str, bool]) -> dict[str, JsonValue]:
     return {"id": str(record.position), "inputs": inputs, "expected": record.target, "tags": []}
 
 
-def _prove(
-    path: Path, record: MazeRecord, row: Mapping[str, JsonValue], sop: str, usual: tuple[str, bool]
-) -> None:
-    """Put a prompt together from what is written, and hold it against the published one."""
-    read = json.loads(_line(row))
-    own = read["inputs"].get(REQUIREMENT)
-    parts = Parts(
-        # As it is read back, with one kind of line end.
-        sop=sop.replace("\r\n", "\n").replace("\r", "\n"),
-        case=read["inputs"][CASE],
-        requirement=usual[0] if own is None else own,
-        has_schema=usual[1] if own is None else False,
-    )
-    whole = joined_prompt(parts, json.loads(_pretty(record.schema)))
-    same = whole == joined_prompt(record.parts, record.schema)
-    if not same or read["expected"] != record.target:
-        raise LoadingError(path, f"record {record.position} cannot be written without a loss")
-
-
-def _broken(path: Path, records: Sequence[MazeRecord]) -> tuple[BrokenTarget, ...]:
+def _broken(path: Path, records: Sequence[MazeRecord]) -> Sequence[tuple[int, str, bool]]:
     rules = DocumentRules(schema=records[0].schema, ignored=records[0].ignored)
     try:
         rules.validator.check()
     except BadSchemaError as fault:
         raise LoadingError(path, f"record {records[0].position}: {fault}") from fault
-    found: list[BrokenTarget] = []
+    found: list[tuple[int, str, bool]] = []
     for record in records:
         violations = rules.validator.violations(record.target)
         hopeless = [one for one in violations if not rules.ignored_patterns.match(one.about)]
         for first in (hopeless or violations)[:1]:
             what = f"{first.place} breaks {first.keyword} {first.demand}".rstrip()
-            broken = BrokenTarget(
-                position=record.position, what=f"{what}: {first.value}", hopeless=bool(hopeless)
-            )
-            found.append(broken)
-    return tuple(found)
+            found.append((record.position, f"{what}: {first.value}", bool(hopeless)))
+    return found
 
 
 def _pretty(value: object) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import subprocess
 from collections import defaultdict
@@ -21,7 +19,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files import read_text
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.metadata import DATA_FILE, Described, read_metadata
-from pytest_sopbench._loading.tables import Table, read_table
+from pytest_sopbench._loading.tables import Table, csv_text, read_table
 from pytest_sopbench._loading.tools import TOOL_SPECS_FILE as SPECS
 from pytest_sopbench._running.descendants import end_with_descendants, wait_unreaped
 from pytest_sopbench._running.tools.codeless import look_up
@@ -315,7 +313,7 @@ def convert(folder: Path, name: str, *, time_limit: float) -> Converted:
         domain=domain,
         files={
             "metadata.json": f"{json.dumps(metadata, indent=2, ensure_ascii=False)}\n",
-            data_file: _rows(table),
+            data_file: csv_text([table.columns, *table.rows]),
             _sop_file(folder): domain.sop,
         },
         copied=_copied(folder, keeps_code=keeps_code),
@@ -370,14 +368,6 @@ def _id_column(domain: Domain) -> str | None:
     ids = list(domain.task_ids)
     found = (name for name in table.columns if list(map(str, table.cells(name))) == ids)
     return next(found, None)
-
-
-def _rows(table: Table) -> str:
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows(table.rows)
-    return stream.getvalue()
 
 
 def _sop_file(folder: Path) -> str:

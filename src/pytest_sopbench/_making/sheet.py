@@ -298,12 +298,13 @@ def _merged(sheet: Any, rows: int) -> Sequence[Merged]:
 
 
 def _hidden(sheet: Any) -> tuple[str, ...]:
-    rows = sum(1 for one in sheet.row_dimensions.values() if one.hidden)
+    rows = [str(number) for number, one in sheet.row_dimensions.items() if one.hidden]
     columns = [letter for letter, one in sheet.column_dimensions.items() if one.hidden]
-    are = "hidden rows are" if rows > 1 else "hidden row is"
-    notes = [f"{rows} {are} read like the others"] if rows else []
-    notes += [f"hidden columns are read like the others: {', '.join(columns)}"] if columns else []
-    return tuple(notes)
+    return tuple(
+        f"hidden {what} are read like the others: {listed(names)}"
+        for what, names in (("rows", rows), ("columns", columns))
+        if names
+    )
 
 
 # Read a Parquet file.

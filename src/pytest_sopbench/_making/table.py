@@ -391,12 +391,6 @@ def name_notes(columns: Sequence[Column], parts: Sequence[tuple[str, ...]]) -> I
             yield f"{other!r} and {name!r} differ only in case or blanks; both are columns"
 
 
-def _empty_notes(columns: Sequence[Column]) -> Iterator[str]:
-    empty = [one.name for one in columns if one.is_empty]
-    if empty:
-        yield f"{first_of(empty, _SHOWN)}: empty in every row, and left out"
-
-
 def column_notes(columns: Sequence[Column], numbers: Sequence[int]) -> Iterator[str]:
     """Yield what became of cells; what became of several columns alike is one note.
 
@@ -829,6 +823,7 @@ def table_of(grid: Grid, wanted: tuple[int, int] | None = None, decimal: str = "
     numbers = [grid.numbers[row] for row in kept]
     columns = with_forms(raw, numbers, usual=grid.decimal, asked=decimal)
     rows = (grid.numbers[header.top], grid.numbers[header.bottom])
+    empty = [one.name for one in columns if one.is_empty]
     return Sheet(
         path=grid.path,
         title=grid.title,
@@ -844,7 +839,7 @@ def table_of(grid: Grid, wanted: tuple[int, int] | None = None, decimal: str = "
             *header.notes,
             *_row_notes(grid, header, body),
             *name_notes(columns, header.names),
-            *_empty_notes(columns),
+            *([f"{first_of(empty, _SHOWN)}: empty in every row, and left out"] if empty else ()),
         ),
         told_of_cells=tuple(column_notes(columns, numbers)),
     )

@@ -100,14 +100,18 @@ def failure_lines(
         expected: the calls that are expected of the task, if there are any.
         told_in: the task whose failure has shown this very traceback, or empty.
     """
-    width = WIDTH
+    width, told = WIDTH, record.trajectory
     return [
         cut(headline(record), width),
         *_task_lines(record, location, width),
         *(_values_lines("inputs", inputs, width) if inputs else ()),
         *_answer_lines(record, width),
         *broken_lines(record.rules, width),
-        *_departure_lines(record, width),
+        *(
+            labelled("departs", one_line(told.departure), width=width, lines=2)
+            if told is not None and not told.held
+            else ()
+        ),
         *(call_lines(record, expected, width) if record.calls or not record.document else ()),
         *_problem_lines(record.problem, told_in, width),
         *_note_lines(record, width),
@@ -134,8 +138,8 @@ def headline(record: RunRecord) -> str:
         return f"wrong: {one_line(one.field)} is {shown(one.actual)}, not {expected_text(one)}"
     if outcome is Outcome.WRONG:
         names = ", ".join(one_line(one.field) for one in record.mismatches)
-        wrong, fields = _differing(record)
-        return f"wrong: {wrong} of {fields} differ: {names}"
+        wrong, asked, noun = _differing(record)
+        return f"wrong: {wrong} of {counted(asked, noun)} differ: {names}"
     broken = [rule for rule in record.rules if rule.broken]
     if outcome is Outcome.CORRECT and broken:
         # What fails the item comes first; the others only count.
@@ -168,18 +172,12 @@ def expected_text(mismatch: Mismatch) -> str:
     return shown(expected)
 
 
-def _differing(record: RunRecord) -> tuple[int, str]:
-    """Return how many fields, or paths of a document, differ, and how many there are in words."""
+def _differing(record: RunRecord) -> tuple[int, int, str]:
+    """Return how many fields, or paths of a document, differ, of how many, and which it is."""
     if record.document is None:
-        return len(record.mismatches), counted(len(record.expected), "field")
+        return len(record.mismatches), len(record.expected), "field"
     wrong = wrong_of(record.document, record)
-    return len(wrong), counted(len(wrong.union(record.document.paths)), "path")
-
-
-def _asked(record: RunRecord) -> int:
-    if record.document is None:
-        return len(record.expected)
-    return len(wrong_of(record.document, record).union(record.document.paths))
+    return len(wrong), len(wrong.union(record.document.paths)), "path"
 
 
 def _task_lines(record: RunRecord, location: str, width: int) -> Iterator[str]:
@@ -201,13 +199,13 @@ def _answer_lines(record: RunRecord, width: int) -> Iterator[str]:
         yield from labelled("why", first, width=width, lines=_TEXT_LINES)
     for mismatch in record.mismatches:
         yield from _mismatch_lines(mismatch, width)
-    wrong, fields = _differing(record)
-    matching = _asked(record) - wrong
+    wrong, asked, noun = _differing(record)
     if record.answer is None:
         yield from _values_lines("expected", record.expected, width)
         yield from _said_lines(record, width)
-    elif record.mismatches and matching:
-        yield from labelled("", f"{matching} of {fields} match", width=width)
+    elif record.mismatches and asked > wrong:
+        matching = f"{asked - wrong} of {counted(asked, noun)} match"
+        yield from labelled("", matching, width=width)
     elif not record.mismatches:
         yield from _values_lines("answer", record.answer, width)
     if record.answer_form in FORMS and record.answer is not None:
@@ -246,12 +244,6 @@ def _mismatch_lines(mismatch: Mismatch, width: int) -> Iterator[str]:
     yield from labelled("field", f"{name}: {why}", width=width, lines=_TEXT_LINES)
     yield from labelled("expected", expected, width=width, lines=_TEXT_LINES)
     yield from labelled("actual", actual, width=width, lines=_TEXT_LINES)
-
-
-def _departure_lines(record: RunRecord, width: int) -> Iterator[str]:
-    if record.trajectory is not None and not record.trajectory.held:
-        departure = one_line(record.trajectory.departure)
-        yield from labelled("departs", departure, width=width, lines=2)
 
 
 def _problem_lines(problem: Problem | None, told_in: str, width: int) -> Iterator[str]:

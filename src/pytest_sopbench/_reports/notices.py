@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Final
 
 from pytest_sopbench._core.gates.budget import Budget, Spending, reaches_time
 from pytest_sopbench._core.metrics.summary import Summary
@@ -22,6 +23,7 @@ from .text import (
     WIDTH,
     counted,
     cut,
+    few,
     labelled,
     minutes,
     money,
@@ -30,7 +32,6 @@ from .text import (
     rate_of_runs,
     seconds,
     shown,
-    with_commas,
 )
 
 # What happened to runs that no metric counts, and that must not go unsaid.
@@ -39,25 +40,29 @@ NAMED = 5
 """Tasks that are named; of the rest the number is printed."""
 
 
+UNASKED: Final = "ended before any test asked for them, so not run; counted above"
+_SAID: Final = {
+    f"{ATTEMPT} ": "made again, as the provider was not available before",
+    STOOD_STILL: "in which the process stood still, which no time limit counted",
+    HELD: "held up by an agent that blocks; no time limit counted that",
+    LOOP_LOST: "made again, as another agent blocked their event loop",
+}
+"""What is said of runs in whose notes something stands."""
+
+
 @dataclass(slots=True)
 class RunAlarms:
-    """Runs whose agents go on, runs made again, and runs that ended before their tests came."""
+    """Runs whose agents go on, and how many there are of each other kind, by what is said."""
 
     abandoned: list[str] = field(default_factory=list[str])
-    again: int = 0
-    stood: int = 0
-    held: int = 0
-    lost: int = 0
-    unasked: int = 0
+    others: Counter[str] = field(default_factory=Counter[str])
 
     def watch(self, record: RunRecord) -> None:
         """Look at one more run that has notes."""
         if GOES_ON in record.notes:
             self.abandoned.append(_name(record.key))
-        self.again += any(note.startswith(ATTEMPT) for note in record.notes)
-        self.stood += any(note.startswith(STOOD_STILL) for note in record.notes)
-        self.held += any(HELD in note for note in record.notes)
-        self.lost += any(note.startswith(LOOP_LOST) for note in record.notes)
+        for sign, said in _SAID.items():
+            self.others[said] += any(sign in note for note in record.notes)
 
 
 def special_lines(special: RunAlarms) -> Iterator[str]:
@@ -65,23 +70,9 @@ def special_lines(special: RunAlarms) -> Iterator[str]:
     if special.abandoned:
         runs = counted(len(special.abandoned), "timed-out agent")
         yield from _alarm(f"{runs} may go on calling models:", special.abandoned)
-    if special.again:
-        runs = counted(special.again, "run was", "runs were")
-        yield f"note   {runs} made again, as the provider was not available before"
-    if special.stood:
-        runs = counted(special.stood, "run")
-        yield f"note   the process stood still in {runs}, which no time limit counted"
-    if special.held:
-        runs = counted(special.held, "run was", "runs were")
-        yield f"note   {runs} held up by an agent that blocks; no time limit counted that"
-    if special.lost:
-        runs = counted(special.lost, "run was", "runs were")
-        yield f"note   {runs} made again, as another agent blocked their event loop"
-    if special.unasked:
-        one, several = "run ended before its test came", "runs ended before their tests came"
-        were = "was" if special.unasked == 1 else "were"
-        runs = counted(special.unasked, one, several)
-        yield f"note   {runs}, which {were} not run; counted above"
+    for said, number in special.others.items():
+        if number:
+            yield f"note   {counted(number, 'run')} {said}"
 
 
 # What `sopbench approve` says of what it did and did not.
@@ -183,13 +174,11 @@ def _in_flight(unmade: Sequence[RunKey]) -> str:
 
 
 def _alarm(said: str, runs: Sequence[str]) -> Iterator[str]:
-    more = [f"{len(runs) - NAMED} more"] if len(runs) > NAMED else []
-    names = with_commas([*runs[:NAMED], *more])
-    yield from packed("alarm ", [*said.split(), *names], gap=" ", indent=7)
+    yield from packed("alarm ", [*said.split(), *few(runs, NAMED)], gap=" ", indent=7)
 
 
 def _name(key: RunKey) -> str:
-    trial = f"/t{key.trial}" if key.trial > 1 else ""
+    trial = f" (trial {key.trial})" if key.trial > 1 else ""
     return one_line(f"{key.domain}/{key.task}{trial}")
 
 
@@ -315,10 +304,9 @@ def price_lines(
     if priced.unpriced:
         names = [
             f"{one_line(model)} ({counted(runs, 'run')})"
-            for model, runs in priced.unpriced.most_common(NAMED)
+            for model, runs in priced.unpriced.most_common()
         ]
-        more = len(priced.unpriced) - len(names)
-        parts = with_commas([*names, *([f"{counted(more, 'more model')}"] if more else [])])
+        parts = few(names, NAMED)
         parts[-1] += ";"
         first = "prices no cost is known of"
         yield from packed(first, [*parts, *remedy.split()], gap=" ", indent=7)
@@ -402,7 +390,7 @@ def rescored_lines(
         what = f"{old_run.outcome.value} -> {new_run.outcome.value}"
         why = f": {one_line(new_run.reason)}" if new_run.reason else ""
         by = f"[{one_line(labels[old_run.agent])}]" if labels else ""
-        lines.append(f"{_name_of_run(old_run)}{by} {what}{why}")
+        lines.append(f"{_name(old_run.key)}{by} {what}{why}")
     yield from _first_of(lines)
 
 
@@ -412,7 +400,7 @@ def refused_lines(refused: Mapping[str, Sequence[RunRecord]]) -> Iterator[str]:
     yield f"sopbench: {counted(count, 'run')} cannot be judged again, so nothing is written"
     for why, runs in refused.items():
         yield f"{counted(len(runs), 'run')}: {why}"
-        yield from _first_of([*map(_name_of_run, runs)])
+        yield from _first_of([_name(one.key) for one in runs])
 
 
 def _first_of(lines: Sequence[str]) -> Iterator[str]:
@@ -420,11 +408,6 @@ def _first_of(lines: Sequence[str]) -> Iterator[str]:
         yield cut(f"  {line}", WIDTH)
     if len(lines) > LIMIT:
         yield f"  and {len(lines) - LIMIT} more"
-
-
-def _name_of_run(record: RunRecord) -> str:
-    trial = f" (trial {record.trial})" if record.trial > 1 else ""
-    return f"{one_line(f'{record.domain}/{record.task}')}{trial}"
 
 
 # What the terminal says of snapshots: what was not approved, and what is left over.

@@ -13,7 +13,7 @@ from textwrap import wrap
 from typing import Final, cast
 from unicodedata import east_asian_width
 
-from pytest_sopbench._core.gates.calibration import JudgedField, JudgeReport, shown_kappa
+from pytest_sopbench._core.gates.calibration import JudgeReport, shown_kappa
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.metrics.metric import CHANCE, METRICS, Metric, percent
 from pytest_sopbench._core.metrics.summary import Summary, is_joint
@@ -192,12 +192,6 @@ def agreement_words(rate: float | None, labels: int, kappa: float | None) -> str
     return f"{percent(rate)} of {labels} labels, kappa {beyond_chance}"
 
 
-def standing_words(one: JudgedField) -> str:
-    """Say how far the judge of a field can be relied on."""
-    said = agreement_words(one.agreement, one.labels, one.kappa) if one.labels else ""
-    return "; ".join(filter(None, (said, one.doubt)))
-
-
 def consumed_words(
     *, asked: int, failed: int, kept: int, repeated: int, usage: Usage
 ) -> Iterator[str]:
@@ -220,7 +214,9 @@ def report_lines(report: JudgeReport | None) -> Iterator[str]:
     if report is None:
         return
     for one in report.fields:
-        yield f"{one.domain}, {one.field}: {standing_words(one) or 'no labels'}"
+        agreement = agreement_words(one.agreement, one.labels, one.kappa) if one.labels else ""
+        told = "; ".join(filter(None, (agreement, one.doubt)))
+        yield f"{one.domain}, {one.field}: {told or 'no labels'}"
     if report.asked + report.kept + report.repeated:
         yield ", ".join(
             consumed_words(
@@ -532,10 +528,15 @@ def unneeded_words(summary: Summary) -> list[str]:
     """Return in how many runs tools were called in vain, and which ones, most often first."""
     counts = summary.unneeded
     tools = sorted(counts.by_tool.items(), key=lambda one: (-one[1], one[0]))
-    told = [f"{one_line(name)} {calls}" for name, calls in tools[:NAMED_TOOLS]]
-    more = [f"{len(tools) - NAMED_TOOLS} more"] if len(tools) > NAMED_TOOLS else []
+    told = [f"{one_line(name)} {calls}" for name, calls in tools]
     runs = f"{counts.affected} of {counted(counts.runs, 'run')}"
-    return [f"{counted(counts.unneeded, 'unneeded call')} in {runs}:", *with_commas([*told, *more])]
+    return [f"{counted(counts.unneeded, 'unneeded call')} in {runs}:", *few(told, NAMED_TOOLS)]
+
+
+def few(parts: Sequence[str], most: int) -> list[str]:
+    """Return the first parts of an enumeration, and how many there are beside."""
+    more = [f"and {len(parts) - most} more"] if len(parts) > most else []
+    return with_commas([*parts[:most], *more])
 
 
 def with_commas(parts: Sequence[str]) -> list[str]:

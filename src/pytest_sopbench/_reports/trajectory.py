@@ -285,7 +285,9 @@ def call_lines(record: RunRecord, expected: Sequence[ExpectedCall], width: int) 
     if not record.calls:
         yield f"{'calls':<{LABEL_WIDTH}}none: the agent called no tool"
         return
-    differences = differences_of(record.calls, expected)
+    # What differs in the arguments of calls that were expected with others.
+    unlike = matched(record.calls, expected).unlike if expected else ()
+    differences: Differences = {one.step: one.differences for one in unlike}
     steps = _shown_steps(len(record.calls), differences)
     calls = [record.calls[step - 1] for step in steps]
     lines = [(_made(call), _came_back(call, RESULT_LIMIT)) for call in calls]
@@ -312,13 +314,6 @@ def call_lines(record: RunRecord, expected: Sequence[ExpectedCall], width: int) 
         for change in changed_by(record.state, step):
             yield from labelled("", f"changed: {change}", width=width)
         before = step
-
-
-def differences_of(calls: Sequence[CallRecord], expected: Sequence[ExpectedCall]) -> Differences:
-    """Return what differs in the arguments of calls that were expected with others."""
-    if not expected:
-        return {}
-    return {one.step: one.differences for one in matched(calls, expected).unlike}
 
 
 def difference_text(difference: Mismatch) -> str:

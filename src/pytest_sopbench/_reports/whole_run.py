@@ -13,7 +13,7 @@ from typing import Final
 from pytest_sopbench._core.answers.values import FORMS
 from pytest_sopbench._core.metrics.counts import wrong_of
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._core.records.record import DocumentRecord, RunRecord
+from pytest_sopbench._core.records.record import DocumentRecord, RunRecord, is_cut
 from pytest_sopbench._core.trajectory.calls import ExpectedCall
 from pytest_sopbench._core.trajectory.match import TrajectoryMatch
 from pytest_sopbench._core.values.json import JsonValue
@@ -37,9 +37,6 @@ FOLD: Final = 40
 
 NARROWEST: Final = 60
 """Columns that a page has at least, however narrow the terminal is."""
-
-_CUT: Final = {"sha256", "characters"}
-"""The keys of what a record keeps of a value that was too long for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +113,7 @@ def value_lines(value: JsonValue, width: int) -> Iterator[str]:
 
 def cut_value(value: JsonValue) -> str:
     """Say what a record holds in place of a value that was too long; nothing if it has it."""
-    if not isinstance(value, Mapping) or set(value) != _CUT:
+    if not isinstance(value, Mapping) or not is_cut(value):
         return ""
     return f"too long for the session: {value['characters']} characters, sha256 {value['sha256']}"
 

@@ -222,7 +222,7 @@ BREAKAGES: list[Breakage] = [
         described(f"metadata.json: no {key}", key, **{key: Drop})
         for key in ("name", "output_columns", "input_columns")
     ),
-    described("metadata.json: 10,000 unknown keys", **{f"key_{n}": n for n in range(10_000)}),
+    sound("metadata.json: 10,000 unknown keys", keys(**{f"key_{n}": n for n in range(10_000)})),
     described("metadata.json: a key of a million letters", input_columns=["x" * 1_000_000]),
     described(
         "metadata.json: the same column 100,000 times", input_columns=["sample_id"] * 100_000

@@ -14,7 +14,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_sopbench._audit.observing.changes import Change, changes_of, cited_clauses, clauses_at
+from pytest_sopbench._audit.observing.changes import changes_of, cited_clauses, clauses_at
 from pytest_sopbench._audit.observing.probing import Book
 from pytest_sopbench._audit.observing.suite import (
     FAILING,
@@ -28,7 +28,6 @@ from pytest_sopbench._audit.observing.suite import (
 )
 from pytest_sopbench._audit.observing.wrong_ways import (
     Key,
-    Remedy,
     Trial,
     WrongWays,
     remedy_for,
@@ -86,6 +85,7 @@ def _mutate_policy(suite: Suite, path: Path, book: Book, skip: AbstractSet[int])
         for line in base.lines:
             reached[line].add(position)
     book.say(reached={line: sorted(found) for line, found in reached.items()}, cited=cited)
+    tools = {one.name for one in suite.domain.tool_specs}
     for number, change in enumerate(changes_of(tree)):
         if number in skip:
             continue
@@ -103,19 +103,14 @@ def _mutate_policy(suite: Suite, path: Path, book: Book, skip: AbstractSet[int])
         book.doing(step="mutant", mutant=number, **told_of)
         back = change.apply()
         try:
-            trial = Trial(remedy=_remedy_of_change(suite, change, clauses))
+            key, clause = (change.kind, change.tool, ""), next(iter(clauses), "")
+            trial = Trial(remedy=remedy_for(key, clause=clause) if change.tool in tools else None)
             changed = _agent_of(tree, path)
             found = _outcome(suite, changed, positions, book, trial)
             mends: Sequence[int] = () if found["noticed"] else _mended(suite, changed)
             book.say(mutant=number, **told_of, **found, mends=mends)
         finally:
             back()
-
-
-def _remedy_of_change(suite: Suite, change: Change, clauses: Sequence[str]) -> Remedy | None:
-    if change.tool not in {one.name for one in suite.domain.tool_specs}:
-        return None
-    return remedy_for((change.kind, change.tool, ""), clause=clauses[0] if clauses else "")
 
 
 def _agent_of(tree: ast.Module, path: Path) -> Callable[..., Any] | str:

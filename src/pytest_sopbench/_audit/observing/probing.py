@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import dataclass
 from hashlib import sha256
@@ -21,6 +21,7 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task, ToolSpec
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._loading.metadata import DocumentMetadata, read_metadata
+from pytest_sopbench._loading.tables import csv_text
 from pytest_sopbench._running.tools.domain_code import ManagerFactory, process
 
 # Copies of a domain's folder, in which its code may write what it likes.
@@ -63,13 +64,7 @@ def _other_rows(text: str, id_column: str) -> str | None:
     others = [[*rows[shifted(position, len(rows))]] for position in range(len(rows))]
     for row, other in zip(rows, others, strict=True):
         other[place] = row[place]
-    return _as_csv([header, *others])
-
-
-def _as_csv(rows: Iterable[Sequence[str]]) -> str:
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(rows)
-    return stream.getvalue()
+    return csv_text([header, *others])
 
 
 def _other_lines(text: str, id_column: str) -> str | None:
@@ -102,7 +97,7 @@ def without_answers(folder: Path, data_file: str) -> None:
             ["" if is_hidden else cell for is_hidden, cell in zip(hidden, row, strict=True)]
             for row in rows
         )
-        written = _as_csv([header, *emptied_rows])
+        written = csv_text([header, *emptied_rows])
     path.write_text(written, encoding="utf-8", newline="")
 
 

@@ -223,18 +223,6 @@ COLUMN: Final = "known_disagreement"
 KEY: Final = "known_disagreement_column"
 
 
-def reasons(subject: Subject) -> Mapping[int, str]:
-    """Why each row disagrees with the policy, by its position; a reason that stands is kept."""
-    found: dict[int, str] = {}
-    for position, run in subject.observed.policy.items():
-        if run.error or subject.tasks[position].disagreement:
-            continue
-        why = disagreement(subject, run)
-        if why:
-            found[position] = f"policy: {why}"
-    return found
-
-
 def write_disagreements(subject: Subject) -> int:
     """Write the reasons into the data file, and name their column in the metadata.
 
@@ -245,8 +233,14 @@ def write_disagreements(subject: Subject) -> int:
         LoadingError: the metadata are TOML, the column is one that means something else, or the
             disk did not take a file.
     """
-    written = reasons(subject)
-    if not written:
+    by_line = {
+        subject.line(position): f"policy: {why}"
+        for position, run in subject.observed.policy.items()
+        # A reason that stands is kept.
+        if not (run.error or subject.tasks[position].disagreement)
+        and (why := disagreement(subject, run))
+    }
+    if not by_line:
         return 0
     folder = subject.folder
     named = folder.metadata.get(KEY)
@@ -259,7 +253,6 @@ def write_disagreements(subject: Subject) -> int:
     if named is None and folder.table is not None and column in folder.table.columns:
         problem = f"has a column {column!r} already"
         raise LoadingError(folder.path / folder.data_file, problem, hint=f"name one with {KEY!r}")
-    by_line = {subject.line(position): why for position, why in written.items()}
     change = _lines_with if folder.data_file.endswith(".jsonl") else _rows_with
     data = folder.path / folder.data_file
     text = data.read_bytes().decode("utf-8-sig")
@@ -268,7 +261,7 @@ def write_disagreements(subject: Subject) -> int:
         content: dict[str, Any] = {**folder.metadata, KEY: column}
         indent = 4 if '\n    "' in subject.text(folder.metadata_file) else 2
         _replace(metadata, json.dumps(content, indent=indent, ensure_ascii=False) + "\n")
-    return len(written)
+    return len(by_line)
 
 
 def _rows_with(text: str, header: str, by_line: Mapping[int, str]) -> str:

@@ -130,15 +130,10 @@ def _duplicate_ids(folder: Folder) -> Iterator[Finding]:
         lines.setdefault(id_text(cell), []).append(line)
     for name, found in lines.items():
         if len(found) > 1 or not name:
-            has = "has" if len(found) == 1 else "have"
-            what = (
-                f"the id {name!r} stands on {rows_at(found)}"
-                if name
-                else f"{rows_at(found)} {has} no id"
-            )
+            what = f"the id {name!r} stands on" if name else "no id stands on"
             yield Finding(
                 place=Place(file=folder.data_file, line=found[0], column=column),
-                what=what,
+                what=f"{what} {rows_at(found)}",
                 do="give each row an id of its own; 'id_column' may name another column",
             )
 
@@ -183,7 +178,7 @@ def _empty_expected(folder: Folder) -> Iterator[Finding]:
         if found:
             yield Finding(
                 place=Place(file=folder.data_file, line=found[0], column=column),
-                what=f"{rows_at(found)} {'has' if len(found) == 1 else 'have'} no expected value",
+                what=f"no expected value on {rows_at(found)}",
                 do="fill it in; an answer matches here only by being empty itself",
             )
 

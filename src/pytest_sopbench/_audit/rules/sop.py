@@ -36,12 +36,12 @@ def _unwritten_numbers(subject: Subject) -> Iterator[Finding]:
     columns = flat_columns(rows)
     for name, labels in subject.labels.items():
         for column, cells in columns.items():
-            for one in cut_offs(cells, labels):
-                if not any(one.below <= stated <= one.above for stated in sop.stated):
+            for below, above in cut_offs(cells, labels):
+                if not any(below.last <= stated <= above.first for stated in sop.stated):
                     yield Finding(
                         place=Place(file=_sop_file(subject)),
-                        what=f"{name!r} changes from {one.before!r} to {one.after!r} when"
-                        f" {column!r} passes from {one.below} to {one.above}, and no such number"
+                        what=f"{name!r} changes from {below.label!r} to {above.label!r} when"
+                        f" {column!r} passes from {below.last} to {above.first}, and no such number"
                         " stands in the procedure",
                         do="write the cut-off down: an agent can only guess it",
                     )

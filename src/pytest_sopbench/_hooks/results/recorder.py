@@ -37,7 +37,7 @@ from pytest_sopbench._hooks.runs.run_cache import Runs
 from pytest_sopbench._hooks.runs.shown import explain_record
 from pytest_sopbench._hooks.session.consistency import check_same_inputs, learn_ids
 from pytest_sopbench._hooks.session.session import SopSession, missing_runs, whole_plan
-from pytest_sopbench._reports.notices import RunAlarms
+from pytest_sopbench._reports.notices import UNASKED, RunAlarms
 from pytest_sopbench._reports.terminal.misses import LIMIT, MissGroups
 from pytest_sopbench._reports.text import counted
 from pytest_sopbench._sessions.journal import ReadJournal
@@ -336,14 +336,14 @@ class SessionRecorder:
         for done in self._runs.left_over:
             if done.record.key not in self._outcomes:
                 self._enter(done.record, done.line, done.events)
-                self.special.unasked += 1
+                self.special.others[UNASKED] += 1
         for record, line in self.resumption.unasked():
             if record.key not in self._outcomes and record.key in planned:
                 self._enter(record, line, taken_over=True)
         for key, run in journal.finished.items() if journal is not None else ():
             if key not in self._outcomes and key in planned:
                 self._enter(run.record, run.line, run.events)
-                self.special.unasked += 1
+                self.special.others[UNASKED] += 1
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

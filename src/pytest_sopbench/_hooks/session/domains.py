@@ -21,7 +21,6 @@ from pytest_sopbench._core.domain import Domain, JudgingRules, rules_fingerprint
 from pytest_sopbench._core.model.task import Compare, OutputField, RunKey, Task, shard_number
 from pytest_sopbench._hooks.outgoing import BREAKAGE, kept_descriptors
 from pytest_sopbench._hooks.settings.options import Options
-from pytest_sopbench._loading.documents import DocumentRows
 from pytest_sopbench._loading.evidence import read_strong_sample
 from pytest_sopbench._loading.rows import TaskRows
 from pytest_sopbench._running.comparing import SOURCES, Comparer, Comparers, Place, find_comparers
@@ -53,7 +52,7 @@ class TaskRef:
         """The line of the data file on which the task's row starts, from 1."""
         # Without building the task, if it is not built yet.
         rows = self.domain.domain.tasks
-        if isinstance(rows, TaskRows | DocumentRows):
+        if isinstance(rows, TaskRows):
             return rows.line_at(self.position)
         return rows[self.position].line
 

@@ -13,7 +13,7 @@ from pytest_sopbench._core.variants import AUTOMATIC, Replacement, Variant, vari
 from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._loading.files import did_you_mean, listed
-from pytest_sopbench._loading.variants import bundled_sops, has_variant, own_names, variants_of
+from pytest_sopbench._loading.variants import bundled_sops, own_names, variants_of
 from pytest_sopbench.errors import SopbenchError
 
 VARIANT: Final = pytest.StashKey[TaskRef]()
@@ -40,9 +40,9 @@ class Variants:
         if not names or not self._sop.has_domains:
             return
         domains = [active.domain for active in self._sop.domains]
+        known = [*AUTOMATIC, *(one for domain in domains for one in own_names(domain))]
         for name in names:
-            if not any(has_variant(domain, name) for domain in domains):
-                known = [*AUTOMATIC, *(one for domain in domains for one in own_names(domain))]
+            if name not in known:
                 what = (
                     did_you_mean(name, known) or f"the variants are {listed(dict.fromkeys(known))}"
                 )

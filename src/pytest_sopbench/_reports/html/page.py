@@ -22,6 +22,7 @@ from pytest_sopbench._reports.html.runs import (
     json_text,
 )
 from pytest_sopbench._reports.html.timeline import shortened
+from pytest_sopbench._reports.terminal.comparison import words_since
 from pytest_sopbench._reports.terminal.gate import page_verdict
 from pytest_sopbench._reports.text import counted, report_lines
 
@@ -85,6 +86,7 @@ def html_page(page: SessionPage) -> str:
         page=page,
         policy=POLICY.format(script=_digest(script), style=_digest(style)),
         overview=parts,
+        words_since=words_since,
         verdict=page_verdict(page),
         single=None if page.leaderboard else parts.pooled_of(page),
         pooled=page.comparison.pooled if page.comparison else None,

@@ -189,17 +189,6 @@ def state_since(one: GroupComparison) -> str:
     return states.get(one.tier, OPEN)
 
 
-def words_since(one: GroupComparison) -> str:
-    """Say how many tasks changed, or why they cannot be compared."""
-    if one.tier is ComparisonResult.NOT_COMPARABLE:
-        return one.why
-    if not one.paired:
-        return "no task can be compared"
-    is_short = one.tier is ComparisonResult.NOT_ENOUGH
-    needed = f"; p < 0.05 takes at least {one.needed}" if is_short else ""
-    return f"{one.discordant} of {counted(one.paired, 'paired task')} changed{needed}"
-
-
 def p_since(one: GroupComparison) -> str:
     """Return how likely so many changes are by chance; nothing if tasks were not compared."""
     told = one.tier is not ComparisonResult.NOT_COMPARABLE and one.paired

@@ -11,7 +11,7 @@ from typing import Final
 
 from pytest_sopbench._core.contract import RuleResult
 from pytest_sopbench._core.gates.decide import TaskFacts
-from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.record import RunRecord, is_cut
 from pytest_sopbench._core.trajectory.calls import ExpectedCall
 from pytest_sopbench._core.trajectory.match import TrajectoryMatch
 from pytest_sopbench._core.values.json import JsonValue
@@ -231,9 +231,6 @@ _DEPARTS: Final = 1 + 4
 _LAST: Final = 10**9
 """Behind any step."""
 
-_CUT = {"sha256", "characters"}
-"""The keys of what a record keeps of a value that was too long for it."""
-
 
 def trajectory_data(
     made: Sequence[ShownCall],
@@ -312,7 +309,7 @@ def _comparable(
 
 
 def _has_cut(made: Sequence[ShownCall]) -> bool:
-    return any(isinstance(one.arguments, Mapping) and {*one.arguments} == _CUT for one in made)
+    return any(is_cut(one.arguments) for one in made)
 
 
 def _calls(made: Sequence[ShownCall]) -> list[dict[str, object]]:

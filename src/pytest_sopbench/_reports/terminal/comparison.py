@@ -21,7 +21,7 @@ from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.task import RunKey, TaskKey
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.statistics import ALPHA, PairedTest
+from pytest_sopbench._core.statistics import ALPHA
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.text import (
     NOT_AVAILABLE,
@@ -31,6 +31,7 @@ from pytest_sopbench._reports.text import (
     columns,
     counted,
     cut_from_start,
+    few,
     heading,
     interval,
     money,
@@ -43,7 +44,7 @@ from pytest_sopbench._reports.text import (
 )
 
 from .misses import LIMIT
-from .summary import LABEL
+from .summary import GAP, LABEL
 
 # What became of the tasks since a baseline: the verdict first, then what it rests on.
 
@@ -53,8 +54,6 @@ PATHS = 5
 LISTED = 20
 """Tasks of one list that are named; the saved sessions hold all of them."""
 
-_LABEL = 7
-_GAP = "   "
 _SMALLEST_P = 0.0001
 
 
@@ -63,13 +62,14 @@ def comparison_lines(comparison: GroupComparison) -> Iterator[str]:
     start = f"vs {one_line(comparison.name)} "
     if comparison.tier is ComparisonResult.NOT_COMPARABLE:
         why = one_line(f"not comparable: {comparison.why}")
-        yield from packed(start, why.split(), gap=" ", indent=_LABEL)
+        yield from packed(start, why.split(), gap=" ", indent=LABEL)
     elif not comparison.paired:
         yield from packed(start, [f"{comparison.tier}: no task can be compared"], gap=" ", indent=9)
     else:
-        yield from packed(start, list(_verdict_parts(comparison)), gap=" ", indent=_LABEL)
-        yield from _said(_tier_text(comparison).split(), gap=" ")
-        yield from _said(_change_parts(comparison), gap=_GAP)
+        yield from packed(start, list(_verdict_parts(comparison)), gap=" ", indent=LABEL)
+        tier = f"{comparison.tier}: {words_since(comparison)}"
+        yield from _said(tier.split(), gap=" ")
+        yield from _said(_change_parts(comparison), gap=GAP)
         for name, change in comparison.changes.items():
             if change.open:
                 why = one_line(f"{METRICS[name].label} not compared: {change.open}")
@@ -77,9 +77,9 @@ def comparison_lines(comparison: GroupComparison) -> Iterator[str]:
         kinds = [f"{was} -> {now} {count}" for (was, now), count in comparison.kinds.items()]
         yield from _said(with_commas(kinds), gap=" ")
         yield from _said(moved_path_parts(comparison), gap=" ")
-        yield from _said(field_change_parts(comparison), gap=_GAP)
+        yield from _said(field_change_parts(comparison), gap=GAP)
         yield from _collapse_lines(comparison)
-        yield from _said(_consumption_parts(comparison.baseline, comparison.current), gap=_GAP)
+        yield from _said(_consumption_parts(comparison.baseline, comparison.current), gap=GAP)
     yield from aside_lines(comparison)
     yield from left_out_lines(comparison)
     if comparison.doubt:
@@ -107,7 +107,7 @@ def changed_lines(changed: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield of which domains the SOP or the tools are others, since agents were given others."""
     for text in changed_texts(changed):
         label = "sop" if text.startswith("the SOP") else "tools"
-        yield from packed(f"{label:<{_LABEL - 1}}", text.split(), gap=" ", indent=_LABEL)
+        yield from packed(f"{label:<{LABEL - 1}}", text.split(), gap=" ", indent=LABEL)
 
 
 def changed_texts(changed: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -123,7 +123,7 @@ def changed_texts(changed: Mapping[str, Sequence[str]]) -> Iterator[str]:
 def setup_lines(changes: Sequence[SetupChange]) -> Iterator[str]:
     """Yield what differs in the agents themselves; nothing if nothing does."""
     if changes:
-        room = WIDTH - _LABEL
+        room = WIDTH - LABEL
         parts: list[str] = []
         for place, one in enumerate(changes, start=1):
             text = setup_text(one) + ("," if place < len(changes) else "")
@@ -133,7 +133,7 @@ def setup_lines(changes: Sequence[SetupChange]) -> Iterator[str]:
             # Each value on a line of its own; what tells a prompt from another stands at its end.
             before, _, now = text.rpartition(" -> ")
             parts += [cut_from_start(f"{before} ->", room), cut_from_start(now, room)]
-        yield from packed(f"{'setup':<{_LABEL - 1}}", parts, gap=" ", indent=_LABEL)
+        yield from packed(f"{'setup':<{LABEL - 1}}", parts, gap=" ", indent=LABEL)
 
 
 def setup_text(change: SetupChange) -> str:
@@ -189,7 +189,7 @@ def change_text(change: Change, metric: str = "") -> str:
 def _verdict_parts(comparison: GroupComparison) -> Iterator[str]:
     lost = f"lost {len(comparison.lost)}"
     if comparison.lost:
-        first, *others = with_commas(list(_names(comparison.lost, comparison)))
+        first, *others = _names(comparison.lost, comparison)
         yield f"{lost} ({first}{'' if others else '),'}"
         yield from others[:-1]
         if others:
@@ -197,19 +197,19 @@ def _verdict_parts(comparison: GroupComparison) -> Iterator[str]:
     else:
         yield f"{lost},"
     yield f"gained {len(comparison.gained)},"
-    yield _test_text(comparison.test)
+    name, _, rest = comparison.test.source.removeprefix("exact ").partition(", ")
+    yield f"{name} {p_value(comparison.test.p)}{f' ({rest})' if rest else ''}"
 
 
-def _test_text(test: PairedTest) -> str:
-    name, _, rest = test.source.removeprefix("exact ").partition(", ")
-    return f"{name} {p_value(test.p)}{f' ({rest})' if rest else ''}"
-
-
-def _tier_text(comparison: GroupComparison) -> str:
-    changed = f"{comparison.discordant} of {counted(comparison.paired, 'paired task')} changed"
-    if comparison.tier is ComparisonResult.NOT_ENOUGH:
-        return f"{comparison.tier}: {changed}, and p < {ALPHA} takes at least {comparison.needed}"
-    return f"{comparison.tier}: {changed}"
+def words_since(one: GroupComparison) -> str:
+    """Say how many tasks changed, or why they cannot be compared."""
+    if one.tier is ComparisonResult.NOT_COMPARABLE:
+        return one.why
+    if not one.paired:
+        return "no task can be compared"
+    is_short = one.tier is ComparisonResult.NOT_ENOUGH
+    needed = f", and p < {ALPHA} takes at least {one.needed}" if is_short else ""
+    return f"{one.discordant} of {counted(one.paired, 'paired task')} changed{needed}"
 
 
 def _change_parts(comparison: GroupComparison) -> Iterator[str]:
@@ -240,9 +240,8 @@ def moved_path_parts(comparison: GroupComparison) -> Sequence[str]:
     moved = [
         f"{one_line(name)} {before} -> {after}" for name, before, after in path_moves(was, now)
     ]
-    more = [f"and {len(moved) - PATHS} more paths"] if len(moved) > PATHS else []
     tier = f"tier score {as_percent(was.tier_score)} -> {as_percent(now.tier_score)}"
-    return with_commas([tier, *moved[:PATHS], *more])
+    return few([tier, *moved], PATHS + 1)
 
 
 def _collapse_lines(comparison: GroupComparison) -> Iterator[str]:
@@ -280,29 +279,28 @@ def aside_lines(comparison: GroupComparison) -> Iterator[str]:
         keys = [key for key, why in comparison.aside.items() if why is reason]
         if keys:
             start = f"not compared, {reason}: {counted(len(keys), 'task')}"
-            names = _enclosed(with_commas(list(_names(keys, comparison))))
+            names = _enclosed(_names(keys, comparison))
             wrong = [key for key in keys if key in not_correct]
             if wrong:
                 names[-1] += ";"
-                names += ["not", "correct", "now:", *with_commas(list(_names(wrong, comparison)))]
+                names += ["not", "correct", "now:", *_names(wrong, comparison)]
             yield from _said([*start.split(), *names], gap=" ")
 
 
 def left_out_lines(comparison: GroupComparison) -> Iterator[str]:
     if comparison.may_fail:
         start = f"not compared, may fail: {counted(len(comparison.may_fail), 'task')}"
-        names = with_commas(list(_names(comparison.may_fail, comparison)))
+        names = _names(comparison.may_fail, comparison)
         yield from _said([*start.split(), *_enclosed(names)], gap=" ")
     if comparison.left_out:
         yield from _said([f"{counted(comparison.left_out, 'task')} left out by options"], gap=" ")
 
 
-def _names(keys: Sequence[TaskKey], comparison: GroupComparison) -> Iterator[str]:
-    for key in keys[:LISTED]:
-        by = f" by {key.agent}" if key.agent else ""
-        yield one_line(f"{key.domain}/{key.task}{by}" if comparison.groups > 1 else key.task)
-    if len(keys) > LISTED:
-        yield f"and {len(keys) - LISTED} more"
+def _names(keys: Sequence[TaskKey], comparison: GroupComparison) -> list[str]:
+    several = comparison.groups > 1
+    bys = (f" by {key.agent}" if key.agent else "" for key in keys)
+    names = (f"{key.domain}/{key.task}{by}" for key, by in zip(keys, bys, strict=True))
+    return few([*map(one_line, names if several else (key.task for key in keys))], LISTED)
 
 
 def _enclosed(parts: Sequence[str]) -> list[str]:
@@ -316,7 +314,7 @@ def _said(parts: Iterable[str], *, gap: str) -> Iterator[str]:
     """Yield parts beside one another below the label; nothing without a part."""
     first, *others = [*parts] or [""]
     if first:
-        yield from packed(f"{'':{_LABEL}}{first}", others, gap=gap, indent=_LABEL)
+        yield from packed(f"{'':{LABEL}}{first}", others, gap=gap, indent=LABEL)
 
 
 def _mean(summary: Summary, name: str) -> str:

@@ -102,11 +102,11 @@ def entry_lines(report: PolicyReport, *, file: str) -> Iterator[str]:
     """
     broken = [_run_line(one) for one in report.broken]
     yield from _block("must pass and did not", broken)
-    expired = [_expired_line(one) for one in report.expired]
+    expired = [_until(one, _rules(one.may_break)) for one in report.expired]
     yield from _block(f"may fail no longer, by {file}", expired)
     unsure = [_run_line(one) for one in report.unsure]
     yield from _block("must pass, and nobody knows", unsure)
-    failed = [_failed_line(one) for one in report.failed]
+    failed = [_until(one.entry, _of_runs(one)) for one in report.failed]
     yield from _block("may fail and did, outside gates", failed)
     broke = [_broke_line(one) for one in report.broke]
     yield from _block("may break a rule and did, outside gates", broke)
@@ -165,19 +165,11 @@ def _run_line(one: RunsOfEntry) -> str:
     return f"{one_line(str(one.entry.name))}{_of_runs(one)}{why}"
 
 
-def _failed_line(one: RunsOfEntry) -> str:
-    entry = one.entry
-    return f"{one_line(str(entry.name))}{_of_runs(one)} until {entry.until}: {_reason(entry)}"
-
-
 def _broke_line(one: RunsOfEntry) -> str:
-    entry = one.entry
-    rules = ", ".join(
-        f"{rule}{f' ({count} of {one.runs})' if one.runs > 1 else ''}"
-        for rule, count in one.broken.items()
-    )
-    why = f": {_reason(entry)}" if _reason(entry) else ""
-    return f"{one_line(f'{entry.name} {rules}')} until {entry.until}{why}"
+    times = {
+        rule: f" ({n} of {one.runs})" if one.runs > 1 else "" for rule, n in one.broken.items()
+    }
+    return _until(one.entry, _rules([f"{rule}{of}" for rule, of in times.items()]))
 
 
 def _kept_lines(kept: Sequence[RunsOfEntry]) -> Sequence[str]:
@@ -187,15 +179,16 @@ def _kept_lines(kept: Sequence[RunsOfEntry]) -> Sequence[str]:
     ]
 
 
-def _expired_line(entry: TaskPolicy) -> str:
-    rules = f" {', '.join(entry.may_break)}" if entry.may_break else ""
-    why = f": {_reason(entry)}" if _reason(entry) else ""
-    return f"{one_line(f'{entry.name}{rules}')} until {entry.until}{why}"
+def _rules(names: Sequence[str]) -> str:
+    return f" {', '.join(names)}" if names else ""
 
 
-def _reason(entry: TaskPolicy) -> str:
+def _until(entry: TaskPolicy, what: str) -> str:
+    """Say what of a task is forgiven, or was, until when, and why."""
     issue = f" ({entry.issue})" if entry.issue else ""
-    return one_line(f"{entry.may_fail}{issue}".strip())
+    reason = one_line(f"{entry.may_fail}{issue}".strip())
+    why = f": {reason}" if reason else ""
+    return f"{one_line(f'{entry.name}{what}')} until {entry.until}{why}"
 
 
 def _of_runs(one: RunsOfEntry) -> str:
@@ -216,11 +209,9 @@ def variant_lines(found: Sequence[VariantFinding]) -> Iterator[str]:
 def variant_text(one: VariantFinding) -> str:
     """Say what a variant tells of the tasks."""
     if one.name == NOSOP:
-        does = "does" if one.tried == 1 else "do"
-        told = f"{one.correct} of {counted(one.tried, 'task')} {does} not depend on the SOP"
+        told = f"{one.correct} of {one.tried} tasks do not depend on the SOP"
     else:
-        verbs = "is correct falls" if one.asked == 1 else "are correct fall"
-        told = f"{one.fallen} of {counted(one.asked, 'task')} that {verbs} under {one.name}"
+        told = f"{one.fallen} of {one.asked} tasks that are correct fall under {one.name}"
         told += f"; {one.correct} of {one.tried} correct"
     silent = f"; {counted(one.untold, 'run')} told nothing" if one.untold else ""
     return f"{told}{silent}"

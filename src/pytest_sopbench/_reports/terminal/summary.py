@@ -30,6 +30,7 @@ from pytest_sopbench._reports.text import (
     common_start,
     counted,
     cut,
+    few,
     heading,
     interval,
     measured_text,
@@ -50,6 +51,7 @@ from pytest_sopbench._reports.text import (
 
 # The rates of a summary, in plain words, each with the counts that it comes from.
 
+LABEL: Final = 7
 """Columns of the label that a line of the summary begins with."""
 
 GAP: Final = "   "
@@ -183,9 +185,8 @@ def expected_call_lines(summary: Summary) -> Iterator[str]:
     )
     worst = sorted(unmade.first.items(), key=lambda one: (-one[1], one[0]))
     if worst:
-        told = [f"{one_line(name)} in {n}" for name, n in worst[:WORST]]
-        more = [f"{len(worst) - WORST} more"] if len(worst) > WORST else []
-        parts = with_commas([f"first to differ: {told[0]}", *told[1:], *more])
+        told = [f"{one_line(name)} in {n}" for name, n in worst]
+        parts = few([f"first to differ: {told[0]}", *told[1:]], WORST)
     yield from packed(f"{'calls':<{LABEL}}{first}", parts, gap=" ", indent=LABEL)
 
 
@@ -302,7 +303,6 @@ def class_lines(classes: Mapping[str, Total]) -> Iterator[str]:
 
 # How often each output field is right, in a summary; nothing if there is but one.
 
-LABEL: Final = 7
 SHOWN: Final = 6
 _NAME: Final = 30
 
@@ -316,7 +316,9 @@ def field_lines(summary: Summary, *, verbosity: int = 0) -> Iterator[str]:
         if summary.unmeasured:
             yield f"fields {share}"
             return
-        yield from packed(f"fields {share}:", list(_worst(summary)), gap=" ", indent=LABEL)
+        fields = sorted(summary.by_field.items(), key=lambda item: item[1].rate or 0.0)
+        parts = [f"{_name(name)} {as_percent(one.rate)}" for name, one in fields]
+        yield from packed(f"fields {share}:", few(parts, SHOWN), gap=" ", indent=LABEL)
         return
     yield f"fields {share}, on average"
     width = max(len(_name(name)) for name in summary.by_field)
@@ -328,20 +330,11 @@ def field_lines(summary: Summary, *, verbosity: int = 0) -> Iterator[str]:
         yield f"{start}, {counts:<12} {bounds}".rstrip()
 
 
-def _worst(summary: Summary) -> Iterator[str]:
-    fields = sorted(summary.by_field.items(), key=lambda item: item[1].rate or 0.0)
-    parts = [f"{_name(name)} {as_percent(one.rate)}" for name, one in fields[:SHOWN]]
-    more = len(fields) - SHOWN
-    yield from with_commas([*parts, f"and {more} more"] if more > 0 else parts)
-
-
 def _name(name: str) -> str:
     return cut(one_line(name), _NAME)
 
 
 # How the rules of a contract fared, in the summary and in a failure.
-
-_LABEL = 7
 
 
 def contract_lines(summary: Summary, *, verbosity: int = 0) -> Iterator[str]:
@@ -356,10 +349,10 @@ def contract_lines(summary: Summary, *, verbosity: int = 0) -> Iterator[str]:
     runs = f"{tally.held} of {tally.runs} runs{_unseen(summary)}"
     rate = f"contract {as_percent(summary.contract_rate)} ({runs})"
     many = [f"{counted(len(held), 'rule')} held"] if held and verbosity <= 0 else []
-    yield from packed(f"{'rules':<{_LABEL}}{rate}", many, gap="   ", indent=_LABEL)
+    yield from packed(f"{'rules':<{LABEL}}{rate}", many, gap="   ", indent=LABEL)
     for rule in must_first(summary.rules):
         if rule.broken:
-            yield cut(f"{'':{_LABEL}}{_breach(rule)}", WIDTH)
+            yield cut(f"{'':{LABEL}}{_breach(rule)}", WIDTH)
     if verbosity > 0:
         counts = [f"{rule_name(rule)} {rule.held} of {rule.exercised}" for rule in held]
         yield from _enumerated("held", counts)
@@ -372,7 +365,7 @@ def breach_lines(summary: Summary) -> Iterator[str]:
     must = (rule for rule in summary.rules if rule.severity is Severity.MUST and rule.broken)
     broken = [_breach(rule) for rule in must]
     if broken:
-        yield from packed(f"{'':{_LABEL - 1}}", with_commas(broken), gap=" ", indent=_LABEL)
+        yield from packed(f"{'':{LABEL - 1}}", with_commas(broken), gap=" ", indent=LABEL)
 
 
 def _unseen(summary: Summary) -> str:
@@ -390,7 +383,7 @@ def _breach(rule: RuleTally) -> str:
 
 def _enumerated(word: str, parts: Sequence[str]) -> Iterator[str]:
     if parts:
-        yield from packed(f"{'':{_LABEL}}{word}", with_commas(parts), gap=" ", indent=_LABEL)
+        yield from packed(f"{'':{LABEL}}{word}", with_commas(parts), gap=" ", indent=LABEL)
 
 
 # The tables under `-v`: confusion, breakdown by expected answer, tools.
@@ -499,8 +492,6 @@ def table_lines(summary: Summary) -> Iterator[str]:
 LIMIT = 20
 """Tasks that are listed; the saved session holds all of them."""
 
-_GAP = "   "
-
 
 def trial_lines(summary: Summary) -> Iterator[str]:
     """Yield pass any and pass all, with intervals over tasks; nothing if trials are one."""
@@ -516,7 +507,7 @@ def trial_lines(summary: Summary) -> Iterator[str]:
         for word, (rate, one) in passes.items()
     ]
     yield from packed(
-        f"{'trials':<{_LABEL}}{trials_per_task(trials)} per task", parts, gap=_GAP, indent=_LABEL
+        f"{'trials':<{LABEL}}{trials_per_task(trials)} per task", parts, gap=GAP, indent=LABEL
     )
 
 
@@ -527,11 +518,9 @@ def disagreement_lines(found: Sequence[TaskTrials]) -> Iterator[str]:
     ordered = sorted(found, key=lambda one: one.rate)
     several = len({one.domain for one in found}) > 1
     agents = len({one.agent for one in found}) > 1
-    parts = [_task(one, domain=several, agent=agents) for one in ordered[:LIMIT]]
-    if len(ordered) > LIMIT:
-        parts.append(f"and {len(ordered) - LIMIT} more")
-    start = f"{'':{_LABEL}}trials disagree in {counted(len(ordered), 'task')}:"
-    yield from packed(start, with_commas(parts), gap=" ", indent=_LABEL)
+    parts = few([_task(one, domain=several, agent=agents) for one in ordered], LIMIT)
+    start = f"{'':{LABEL}}trials disagree in {counted(len(ordered), 'task')}:"
+    yield from packed(start, parts, gap=" ", indent=LABEL)
 
 
 def _task(one: TaskTrials, *, domain: bool, agent: bool) -> str:
