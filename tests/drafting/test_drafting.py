@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from drafting_model import EXCLUDED, OUTLINE, SOP, WITH_MODEL, DraftingModel
+from drafting_model import OUTLINE, SOP, WITH_MODEL, DraftingModel
 from reading_drafts import claims_of, read_all, truth
 
 from pytest_sopbench._audit.audit import audit
@@ -243,18 +243,16 @@ def test_a_key_that_is_missing_is_named_without_options_of_another_command(
 
 
 def test_rows_that_the_solver_has_not_answered_keep_a_draft_a_draft(
-    model: DraftingModel, drafts: Drafts, folder: Path
+    model: DraftingModel, doubted: Drafts, folder: Path
 ) -> None:
     """Ids may stand for other rows by then: what counts is that the stage came to its end."""
-    model.writer.policy_b = EXCLUDED
-    drafts(*WITH_MODEL)
     path = folder / "drafting" / "cards.json"
     (card,) = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps([{**card, "decision": "a", "by": "Ann"}]), "utf-8")
     model.most_solved = 0
-    cut_short = drafts("--model", "openai/gpt-x")
+    cut_short = doubted("--model", "openai/gpt-x")
 
-    result = drafts("--review", typed=read_all(folder))
+    result = doubted("--review", typed=read_all(folder))
 
     review = read_review(folder)
     assert 2 == cut_short.exit_code
@@ -275,14 +273,10 @@ def test_a_reader_who_does_not_understand_the_procedure_ends_the_review(
     assert None is read_review(folder)
 
 
-def test_rows_follow_a_decision_on_a_card(
-    model: DraftingModel, drafts: Drafts, folder: Path
-) -> None:
-    model.writer.policy_b = EXCLUDED
-    drafts(*WITH_MODEL)
-    decision = drafts("--review", typed="Ann\ny\na\n")
+def test_rows_follow_a_decision_on_a_card(doubted: Drafts, folder: Path) -> None:
+    decision = doubted("--review", typed="Ann\ny\na\n")
 
-    drafts("--model", "openai/gpt-x")
+    doubted("--model", "openai/gpt-x")
 
     (card,) = json.loads((folder / "drafting" / "cards.json").read_text("utf-8"))
     with (folder / "data.csv").open(encoding="utf-8", newline="") as stream:
