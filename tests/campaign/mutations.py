@@ -10,6 +10,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -359,9 +360,14 @@ def found_in(
 ) -> tuple[str, list[str]]:
     """Change a copy; say what was changed, and name what is found in it and not in the domain."""
     copy = copy_of(domain, folder)
-    known = _found(BUNDLED / domain)
+    known = _known(domain)
     what = change(copy, lot)
     return what, [one for one in _found(copy.folder) if one not in known]
+
+
+@cache
+def _known(domain: str) -> list[str]:
+    return _found(BUNDLED / domain)
 
 
 def _found(folder: Path) -> list[str]:

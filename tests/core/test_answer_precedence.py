@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Mapping
-from types import FrameType
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -188,51 +186,3 @@ def test_lists_and_objects_are_compared_by_what_they_hold(
 ) -> None:
     assert compare(OutputField(name="x", type=field), expected, actual) is None
     assert compare(OutputField(name="x", type=field), actual, expected) is None
-
-
-# --- how long it takes ---------------------------------------------------------------------
-
-PARTS = [
-    "<", "{", "[", '"', "'", "`", "&lt;", "&lt;berth&gt;", "<!--", "-->", "<berth>",
-    "<berth>x</berth>",
-    "<final_output>{", '<final_decision>{"berth":', "<answer>", '{"berth":', '{"berth": 1}',
-    '{"berth":{"berth":', "{berth: North Quay}", "{berth:", "berth: North Quay\n", "Answer:\n",
-    "\\boxed{", "\\boxed{{a}", "\\boxed{North Quay}", "| berth | x |\n", "<think></analysis>",
-    "For livestock that is always the quay in ", '{"berth": "North Quay", "ship": "TX-00000"}',
-]  # fmt: skip
-
-
-def _steps(action: Callable[[], object]) -> int:
-    """Count the lines that are executed, which is the same on every machine."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, arg: object) -> Any:
-        nonlocal count
-        del frame, arg
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        action()
-    finally:
-        sys.settrace(before)
-    return count
-
-
-def _texts(part: str, times: int) -> Mapping[str, str]:
-    text = part * times
-    return {"alone": text, "in-a-tag": f"<final_output>{text}}}</final_output>",
-            "in-json": f'{{"berth": "{text}"}}'}  # fmt: skip
-
-
-@pytest.mark.parametrize("part", [pytest.param(part, id=repr(part)) for part in PARTS])
-def test_a_text_of_twice_the_length_takes_twice_the_steps(part: str) -> None:
-    find(part)
-    for name, text in _texts(part, 150).items():
-        longer = _texts(part, 300)[name]
-
-        once, twice = _steps(lambda: find(text)), _steps(lambda: find(longer))  # noqa: B023
-
-        assert twice <= 2.2 * once + 300, (name, once, twice)

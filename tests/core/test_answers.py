@@ -249,7 +249,11 @@ HANGING = [
     "&lt;", "<![CDATA[", "\u200b", "\u00a0", "_", "berth ", "\\u", '{"berth":1}', "``", "***a",
     "<!--", "<think></think>", "<plan>", "<plan></plan>", "~~", "~~a", "> ", "# ", "1. ", "|a|b|\n",
     "    a\n\n", "- a\n  - b\n", "\\boxed{", "<|channel|>a<|message|>", "&lt;berth&gt;", "not ",
-    " e.g. <berth>N</berth>",
+    " e.g. <berth>N</berth>", "-->", "<berth>x</berth>", "<final_output>{",
+    '<final_decision>{"berth":', "<answer>", '{"berth":{"berth":', "{berth: North Quay}",
+    "{berth:", "berth: North Quay\n", "Answer:\n", "\\boxed{{a}", "\\boxed{North Quay}",
+    "| berth | x |\n", "For livestock that is always the quay in ",
+    '{"berth": "North Quay", "ship": "TX-00000"}',
 ]  # fmt: skip
 
 
@@ -260,7 +264,7 @@ FRAMES = ("{}", '{}"}}', "<berth>{}", "<final_output>{}}}</final_output>")
 def test_steps_grow_with_the_length_of_the_text_and_no_faster(
     part: str, count_steps: CountSteps
 ) -> None:
-    short, long = part * (4_000 // len(part)), part * (8_000 // len(part))
+    short, long = part * (2_000 // len(part)), part * (4_000 // len(part))
 
     for frame in FRAMES:
         steps = [count_steps(functools.partial(find, frame.format(text))) for text in (short, long)]
@@ -272,7 +276,7 @@ def test_steps_grow_with_the_length_of_the_text_and_no_faster(
 @pytest.mark.parametrize("part", [pytest.param(part, id=repr(part)) for part in HANGING])
 def test_a_long_text_of_one_part_is_read_to_its_end(part: str) -> None:
     """A pattern or parser that goes back over the text needs hours for this."""
-    text = part * (40_000 // len(part))
+    text = part * (12_000 // len(part))
 
     for frame in FRAMES:
         find(frame.format(text))

@@ -51,7 +51,7 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def api() -> Iterator[Api]:
     with Api() as api:
         thread = threading.Thread(target=api.serve_forever)
@@ -149,7 +149,8 @@ class Runner:
                 **environment,
                 **given,
                 "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-                "PYTEST_ADDOPTS": "-p no:cacheprovider -p no:randomly -p no:asyncio",
+                "PYTEST_ADDOPTS": "-psopbench -psyrupy -pno:cacheprovider",
+                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
                 "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
                 "GITHUB_ACTION_PATH": str(ROOT),
                 "GITHUB_API_URL": f"http://127.0.0.1:{self.api.server_port}",
@@ -170,19 +171,40 @@ class Runner:
         return done.returncode
 
 
-@pytest.fixture
-def runner(tmp_path: Path, api: Api) -> Runner:
-    return Runner(tmp_path, api)
-
-
 TASKS = "domains"
 
 
-def test_the_main_branch_makes_the_baseline_and_posts_its_verdict(runner: Runner) -> None:
+@pytest.fixture
+def runner(tmp_path: Path, api: Api) -> Runner:
+    api.checks.clear()
+    api.status = 201
+    return Runner(tmp_path, api)
+
+
+@pytest.fixture(scope="module")
+def main_branch(tmp_path_factory: pytest.TempPathFactory, api: Api) -> tuple[int, Runner, Any]:
+    """What a push to the main branch came to: its status, its runner, and the checks it posted."""
+    runner = Runner(tmp_path_factory.mktemp("main"), api)
     status = runner.run("push", arguments=TASKS, fail_under="0.9")
+    return status, runner, [*api.checks]
+
+
+@pytest.fixture
+def pushed(main_branch: tuple[int, Runner, Any], runner: Runner) -> Runner:
+    """A runner whose cache, and whose machine, has what the push has left."""
+    of_push = main_branch[1]
+    shutil.copy(of_push.cache, runner.cache)
+    shutil.copytree(of_push.suite, runner.suite, dirs_exist_ok=True)
+    return runner
+
+
+def test_the_main_branch_makes_the_baseline_and_posts_its_verdict(
+    main_branch: tuple[int, Runner, Any],
+) -> None:
+    status, runner, checks = main_branch
 
     assert 0 == status, runner.output
-    [check] = runner.api.checks
+    [check] = checks
     assert "/repos/team/agent/check-runs" == check["path"]
     assert ("success", "b" * 40) == (check["conclusion"], check["head_sha"])
     assert "94.7 % correct, 18 of 19, 1 may fail; TSR >= 90% holds" == check["output"]["title"]
@@ -195,19 +217,18 @@ def test_the_main_branch_makes_the_baseline_and_posts_its_verdict(runner: Runner
     }
 
 
-def test_a_pull_request_that_loses_tasks_is_red_and_names_them(runner: Runner) -> None:
-    runner.run("push", arguments=TASKS)
-    runner.change_agent("daily_limit=60", "daily_limit=5")
+def test_a_pull_request_that_loses_tasks_is_red_and_names_them(pushed: Runner) -> None:
+    pushed.change_agent("daily_limit=60", "daily_limit=5")
 
-    status = runner.run("pull_request", arguments=TASKS)
+    status = pushed.run("pull_request", arguments=TASKS)
 
-    check = runner.api.checks[-1]
+    [check] = pushed.api.checks
     assert 1 == status
     assert ("failure", "a" * 40) == (check["conclusion"], check["head_sha"])
     assert re.search(
         r"lost tasks <= 0 does not hold \(got \d+\); \d+ lost", check["output"]["title"]
     )
-    assert "::error" in runner.output
+    assert "::error" in pushed.output
 
 
 def test_a_pull_request_without_a_baseline_says_that_nothing_is_compared(runner: Runner) -> None:
@@ -227,21 +248,21 @@ def test_a_gate_that_nobody_can_decide_is_a_failure(runner: Runner) -> None:
     assert not runner.cache.is_file()
 
 
-def test_a_session_without_a_result_is_a_failure(runner: Runner) -> None:
+def test_a_session_without_a_result_is_a_failure(pushed: Runner) -> None:
     """Also where the report of an earlier session lies there."""
-    runner.run("push", arguments=TASKS)
-    runner.cache.unlink()
+    pushed.cache.unlink()
 
-    status = runner.run("push", arguments="--no-such-option")
+    status = pushed.run("push", arguments="--no-such-option")
 
     assert 4 == status
-    assert "failure" == runner.api.checks[1]["conclusion"] == runner.outputs["conclusion"]
-    output = runner.api.checks[1]["output"]
+    [check] = pushed.api.checks
+    assert "failure" == check["conclusion"] == pushed.outputs["conclusion"]
+    output = check["output"]
     said = "unrecognized arguments: --no-such-option"
     assert output["title"].startswith(f"no result: pytest ended with status 4: {said}")
-    for place in (output["summary"], runner.summary.read_text(), runner.output):
+    for place in (output["summary"], pushed.summary.read_text(), pushed.output):
         assert said in place
-    assert not runner.cache.is_file()
+    assert not pushed.cache.is_file()
 
 
 def test_a_usage_error_of_the_suite_is_told_where_the_verdict_would_stand(runner: Runner) -> None:

@@ -14,7 +14,7 @@ from pytest_sopbench.cli import main
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from drafting_model import BRIEF, WITH_MODEL, DraftingModel
+from drafting_model import BRIEF, EXCLUDED, WITH_MODEL, DraftingModel
 
 Drafts = Callable[..., Result]
 
@@ -45,11 +45,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "domains" / "refunds"
 
 
-@pytest.fixture(scope="session")
-def drafted_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with a draft that nobody has read; made once, and copied."""
-    project = tmp_path_factory.mktemp("project")
+def drafted(project: Path, **writes: str) -> Path:
+    """Make a draft that nobody has read in a folder, with what the model writes otherwise."""
     with pytest.MonkeyPatch.context() as patch, DraftingModel() as model:
+        for name, text in writes.items():
+            setattr(model.writer, name, text)
         patch.setenv("OPENAI_BASE_URL", model.url)
         patch.setenv("OPENAI_API_KEY", "sk-of-nobody")
         patch.chdir(project)
@@ -59,6 +59,26 @@ def drafted_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path("said.txt").write_text(result.output, "utf-8")
         assert 0 == result.exit_code, result.output
     return project
+
+
+@pytest.fixture(scope="session")
+def drafted_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a draft; made once, and copied."""
+    return drafted(tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture(scope="session")
+def doubted_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same of a draft whose second policy excludes what the first includes."""
+    return drafted(tmp_path_factory.mktemp("project"), policy_b=EXCLUDED)
+
+
+@pytest.fixture
+def doubted(doubted_once: Path, tmp_path: Path, drafts: Drafts, model: DraftingModel) -> Drafts:
+    """That draft in this test's project, and the command about it; its model can be asked on."""
+    model.writer.policy_b = EXCLUDED
+    shutil.copytree(doubted_once, tmp_path, dirs_exist_ok=True)
+    return drafts
 
 
 @pytest.fixture

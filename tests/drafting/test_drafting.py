@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from drafting_model import EXCLUDED, OUTLINE, SOP, WITH_MODEL, DraftingModel
+from drafting_model import OUTLINE, SOP, WITH_MODEL, DraftingModel
 from reading_drafts import claims_of, read_all, truth
 
 from pytest_sopbench._audit.audit import audit
@@ -103,39 +103,23 @@ def test_what_the_project_masks_is_in_no_recording_and_a_replay_needs_neither_it
     assert "0 requests asked" in again.stdout
 
 
-def test_a_run_that_was_killed_goes_on_where_it_stood_and_pays_nothing_twice(
-    model: DraftingModel, drafts: Drafts, folder: Path
-) -> None:
-    model.most_solved = 25
-    first = drafts(*WITH_MODEL)
-    model.most_solved = 10_000
-
-    second = drafts("--model", "openai/gpt-x")
-
-    paid = [json.dumps(one, sort_keys=True) for one in model.bodies]
-    assert 2 == first.exit_code
-    assert "stage 5 solver: the provider did not answer: BadRequestError" in first.stderr
-    assert 0 == second.exit_code
-    assert "25 answered by recordings" in second.stdout
-    assert len({*paid}) == len(paid)
-    tasks = load_domain(folder).tasks
-    assert 5 + 2 * len(tasks) + claims_of(tasks) == len(paid)
-
-
 def test_a_run_that_ends_in_each_stage_comes_to_the_same_domain_and_pays_nothing_twice(
     model: DraftingModel, drafts: Drafts, folder: Path, drafted_once: Path
 ) -> None:
     """The model answers so many requests in all, and then no more."""
-    for model.most in (0, 1, 2, 3, 4, 5, 40):
-        drafts(*WITH_MODEL)
+    stopped = [drafts(*WITH_MODEL) for model.most in (0, 1, 2, 3, 4, 5, 40)]
     model.most = 10_000
 
     result = drafts("--model", "openai/gpt-x")
 
+    assert {2} == {one.exit_code for one in stopped}
+    assert "stage 5 solver: the provider did not answer: BadRequestError" in stopped[-1].stderr
     paid = [json.dumps(one, sort_keys=True) for one in model.bodies]
     at_once = drafted_once / "domains" / "refunds"
     assert 0 == result.exit_code, result.output
-    assert len({*paid}) == len(paid)
+    assert "35 answered by recordings" in result.stdout
+    tasks = load_domain(folder).tasks
+    assert 5 + 2 * len(tasks) + claims_of(tasks) == len({*paid}) == len(paid)
     for name in ("sop.md", "data.csv", "policy.py", "drafting/solver.json"):
         assert (at_once / name).read_bytes() == (folder / name).read_bytes()
 
@@ -243,18 +227,16 @@ def test_a_key_that_is_missing_is_named_without_options_of_another_command(
 
 
 def test_rows_that_the_solver_has_not_answered_keep_a_draft_a_draft(
-    model: DraftingModel, drafts: Drafts, folder: Path
+    model: DraftingModel, doubted: Drafts, folder: Path
 ) -> None:
     """Ids may stand for other rows by then: what counts is that the stage came to its end."""
-    model.writer.policy_b = EXCLUDED
-    drafts(*WITH_MODEL)
     path = folder / "drafting" / "cards.json"
     (card,) = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps([{**card, "decision": "a", "by": "Ann"}]), "utf-8")
     model.most_solved = 0
-    cut_short = drafts("--model", "openai/gpt-x")
+    cut_short = doubted("--model", "openai/gpt-x")
 
-    result = drafts("--review", typed=read_all(folder))
+    result = doubted("--review", typed=read_all(folder))
 
     review = read_review(folder)
     assert 2 == cut_short.exit_code
@@ -275,14 +257,10 @@ def test_a_reader_who_does_not_understand_the_procedure_ends_the_review(
     assert None is read_review(folder)
 
 
-def test_rows_follow_a_decision_on_a_card(
-    model: DraftingModel, drafts: Drafts, folder: Path
-) -> None:
-    model.writer.policy_b = EXCLUDED
-    drafts(*WITH_MODEL)
-    decision = drafts("--review", typed="Ann\ny\na\n")
+def test_rows_follow_a_decision_on_a_card(doubted: Drafts, folder: Path) -> None:
+    decision = doubted("--review", typed="Ann\ny\na\n")
 
-    drafts("--model", "openai/gpt-x")
+    doubted("--model", "openai/gpt-x")
 
     (card,) = json.loads((folder / "drafting" / "cards.json").read_text("utf-8"))
     with (folder / "data.csv").open(encoding="utf-8", newline="") as stream:

@@ -72,27 +72,26 @@ class Nested:
 """
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        pytest.param("habits:right", id="a function"),
-        pytest.param("habits:right_later", id="an async function"),
-        pytest.param("forms:Counting", id="a class, made once per run"),
-        pytest.param("forms:Callable", id="a class with __call__"),
-        pytest.param("forms:called", id="an instance with __call__"),
-        pytest.param("forms:runner", id="an instance with an async run"),
-        pytest.param("forms:Both", id="execute comes before run"),
-        pytest.param("forms:part", id="a partial"),
-        pytest.param("forms:everything", id="a function that asks for everything"),
-        pytest.param("forms:Nested.Deep.agent", id="an attribute of an attribute"),
-    ],
-)
-def test_an_agent_of_each_form_runs(pytester: pytest.Pytester, spec: str) -> None:
+AGENTS = {
+    "function": "habits:right",
+    "async-function": "habits:right_later",
+    "class-made-once-per-run": "forms:Counting",
+    "class-with-call": "forms:Callable",
+    "instance-with-call": "forms:called",
+    "instance-with-async-run": "forms:runner",
+    "execute-comes-before-run": "forms:Both",
+    "partial": "forms:part",
+    "asks-for-everything": "forms:everything",
+    "attribute-of-an-attribute": "forms:Nested.Deep.agent",
+}
+
+
+def test_an_agent_of_each_form_runs(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(forms=FORMS)
 
-    result = pytester.runpytest(LAB, f"--agent={spec}")
+    result = pytester.runpytest(LAB, *(f"--agent={name}={spec}" for name, spec in AGENTS.items()))
 
-    result.assert_outcomes(passed=6)
+    result.assert_outcomes(passed=6 * len(AGENTS))
 
 
 def test_the_other_name_of_the_option_means_the_same(pytester: pytest.Pytester) -> None:
@@ -338,35 +337,32 @@ def test_what_an_agent_prints_is_shown_with_its_failure(pytester: pytest.Pyteste
     result.stdout.fnmatch_lines(["*thinking aloud*"])
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        pytest.param("raise SystemExit(3)", id="SystemExit"),
-        pytest.param("raise KeyboardInterrupt", id="KeyboardInterrupt"),
-        pytest.param("raise GeneratorExit", id="GeneratorExit"),
-        pytest.param("import pytest; pytest.skip('lazy')", id="pytest.skip"),
-        pytest.param("import pytest; pytest.exit('enough')", id="pytest.exit"),
-        pytest.param("raise pytest.UsageError('mine')", id="a usage error of its own"),
-    ],
-)
+RUDE = """
+import pytest
+from habits import number, right
+
+def agent(inputs, tools):
+    match number(inputs):
+        case 2: raise SystemExit(3)
+        case 4: raise KeyboardInterrupt
+        case 6: raise GeneratorExit
+        case 8: pytest.skip("lazy")
+        case 10: pytest.exit("enough")
+        case 12: raise pytest.UsageError("mine")
+    return right(inputs, tools)
+"""
+
+
 def test_nothing_that_an_agent_raises_ends_the_session(
-    pytester: pytest.Pytester, body: str, saved: Callable[[], Any]
+    pytester: pytest.Pytester, make_domain: Callable[..., Path], saved: Callable[[], Any]
 ) -> None:
-    pytester.makepyfile(
-        rude=f"""
-        import pytest
-        from habits import number, right
-        def agent(inputs, tools):
-            if number(inputs) == 2:
-                {body}
-            return right(inputs, tools)
-        """
-    )
+    make_domain("ward", tasks=12)
+    pytester.makepyfile(rude=RUDE)
 
-    result = pytester.runpytest(LAB, "--agent=rude:agent")
+    result = pytester.runpytest("--sop-domain=ward", "--agent=rude:agent")
 
-    result.assert_outcomes(passed=5, failed=1)
-    assert "error" == saved().outcomes["T_02"]
+    result.assert_outcomes(passed=6, failed=6)
+    assert ["correct", "error"] * 6 == [*saved().outcomes.values()]
 
 
 class _Constant:

@@ -214,8 +214,7 @@ def written(pytester: pytest.Pytester) -> dict[str, str]:
     "mode",
     [
         pytest.param((), id="plain"),
-        pytest.param(("--sop-concurrency=4",), id="in flight"),
-        pytest.param(("-n2",), id="two workers"),
+        pytest.param(("-n2", "--sop-concurrency=4"), id="in flight in two workers"),
     ],
 )
 def test_no_canary_leaves_a_session(

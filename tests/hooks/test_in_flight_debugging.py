@@ -70,7 +70,7 @@ def test_the_debugger_opens_in_an_agent_in_flight(pytester: pytest.Pytester) -> 
 
 
 @pytest.mark.usefixtures("lab")
-@pytest.mark.parametrize("options", ["--sop-concurrency=4", "", "--sop-concurrency=auto -n0"])
+@pytest.mark.parametrize("options", ["--sop-concurrency=4", ""])
 def test_who_quits_the_debugger_ends_the_session(pytester: pytest.Pytester, options: str) -> None:
     pytester.makepyfile(stops="def agent(inputs):\n    breakpoint()\n    return 'pass'")
 

@@ -64,30 +64,23 @@ def by_task(saved: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        pytest.param(("-n2", "--sop-concurrency=16"), id="two workers"),
-        pytest.param(("--sop-concurrency=16",), id="one process"),
-    ],
-)
 def test_a_bundled_domain_has_the_same_verdicts_calls_and_rules_as_with_look_ups(
-    pytester: pytest.Pytester, saved: ReadSaved, options: tuple[str, ...]
+    pytester: pytest.Pytester, saved: ReadSaved
 ) -> None:
     shutil.copytree(GOODS, pytester.path / "plain" / "dangerous_goods")
     served = pytester.path / "served" / "dangerous_goods"
     shutil.copytree(GOODS, served)
     serve_by_mcp(served, "sdk")
-    command = ("--sop-agent=reference-policy", "--sop-sample=40", *options)
+    command = ("--sop-agent=reference-policy", "--sop-sample=40", "--sop-concurrency=16")
 
     pytester.runpytest("--sop-domain=./plain/dangerous_goods", *command)
     plain = saved()
-    result = pytester.runpytest("--sop-domain=./served/dangerous_goods", *command)
+    result = pytester.runpytest("--sop-domain=./served/dangerous_goods", *command, "-n2")
 
     result.assert_outcomes(passed=len(plain.runs))
     assert 40 == len(plain.runs)
     assert by_task(plain) == by_task(saved())
-    assert len(servers(served)) == (2 if "-n2" in options else 1)
+    assert 2 == len(servers(served))
     wait_for_end(servers(served))
 
 

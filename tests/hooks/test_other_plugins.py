@@ -135,8 +135,11 @@ def test_a_split_is_named_and_not_gated(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bound", "status"),
-    [pytest.param("0", 0, id="enough coverage"), pytest.param("100", 1, id="too little coverage")],
+    ("bound", "status", "workers"),
+    [
+        pytest.param("0", 0, (), id="enough coverage"),
+        pytest.param("100", 1, ("-n2",), id="too little coverage, in two workers"),
+    ],
 )
 def test_a_coverage_gate_decides_beside_ours(
     pytester: pytest.Pytester, bound: str, status: int, workers: tuple[str, ...]

@@ -143,12 +143,13 @@ def test_an_empty_answer_completes_nothing(
 def test_a_table_of_right_answers_scores_everything_in_two_workers(
     pytester: pytest.Pytester, saved: Callable[[], Any]
 ) -> None:
-    values = ",".join(f"./domains/{name}" for name in SIZES)
+    sizes = {name: SIZES[name] for name in ("dangerous_goods", "patient_intake")}
+    values = ",".join(f"./domains/{name}" for name in sizes)
 
     result = pytester.runpytest(f"--sop-domain={values}", "--agent=public:knowing", "-n2", "-q")
 
-    result.assert_outcomes(passed=sum(SIZES.values()))
-    assert {name: (size, size, 1.0) for name, size in SIZES.items()} == {
+    result.assert_outcomes(passed=sum(sizes.values()))
+    assert {name: (size, size, 1.0) for name, size in sizes.items()} == {
         name: (one["runs"], one["correct"], one["tsr"])
         for name, one in saved().summary["domains"].items()
     }

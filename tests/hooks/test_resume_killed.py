@@ -153,8 +153,6 @@ def start(
     ("options", "kills", "in_flight"),
     [
         pytest.param((), 6, 1, id="one at a time"),
-        pytest.param(("--sop-concurrency=8",), 6, 8, id="eight in flight"),
-        pytest.param(("-n2",), 2, 2, id="two workers"),
         pytest.param(("-n2", "--sop-concurrency=8"), 2, 8, id="two workers, eight in flight"),
     ],
 )

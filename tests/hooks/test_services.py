@@ -23,7 +23,7 @@ IN_PROCESS: list[Any] = []
 """What the reference policy does in this process, on each of the first tasks."""
 
 FIRST = "--sop-sample=first:24"
-IN_FLIGHT = [("--sop-concurrency=12", FIRST), ("-n2", FIRST)]
+IN_FLIGHT = ("-n2", "--sop-concurrency=6", FIRST)
 
 
 @pytest.fixture
@@ -95,13 +95,12 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
         return IN_PROCESS
 
     # `benchmarks/wire.py` makes all runs in several processes.
-    @pytest.mark.parametrize("words", IN_FLIGHT, ids=["flight", "n2"])
     def test_as_a_service(
-        self, pytester: pytest.Pytester, serve: Any, in_process: list[Any], words: tuple[str, ...]
+        self, pytester: pytest.Pytester, serve: Any, in_process: list[Any]
     ) -> None:
         url, _ = serve("service.py")
 
-        result, runs = session(pytester, f"--agent={url}/run", *words)
+        result, runs = session(pytester, f"--agent={url}/run", *IN_FLIGHT)
 
         assert 0 == result.ret
         assert 24 == len(runs)
@@ -123,11 +122,10 @@ class TestTheReferencePolicyElsewhereIsTheReferencePolicy:
         assert 12 == len(runs)
         assert all(procedure(one) in in_process for one in runs)
 
-    @pytest.mark.parametrize("words", IN_FLIGHT, ids=["flight", "n2"])
     def test_as_one_child_of_many_runs(
-        self, pytester: pytest.Pytester, in_process: list[Any], words: tuple[str, ...]
+        self, pytester: pytest.Pytester, in_process: list[Any]
     ) -> None:
-        result, runs = session(pytester, child("lines", "lines.py"), *words)
+        result, runs = session(pytester, child("lines", "lines.py"), *IN_FLIGHT)
 
         assert 0 == result.ret
         assert 24 == len(runs)

@@ -102,50 +102,30 @@ def agent(inputs, tools):
 HABITS = len(re.findall(r"^def \w+\(inputs, tools\)", HOSTILE, re.MULTILINE)) - 1
 
 
-@pytest.mark.parametrize(
-    "workers", [pytest.param((), id="plain"), pytest.param(("-n2",), id="two workers")]
-)
-def test_nothing_that_an_agent_does_ends_the_session(
+def test_nothing_that_an_agent_does_ends_a_session_and_workers_see_what_one_process_sees(
     pytester: pytest.Pytester,
     lab: Path,
     make_domain: Callable[..., Path],
     saved: Callable[[], Any],
-    workers: tuple[str, ...],
 ) -> None:
     count = 2 * HABITS
     make_domain("ward", tasks=count)
     pytester.makepyfile(hostile=HOSTILE)
+    args = ("--sop-domain=ward", "--agent=hostile:agent", "-rA")
 
-    result = pytester.runpytest("--sop-domain=ward", "--agent=hostile:agent", "-rA", *workers)
-
-    assert pytest.ExitCode.TESTS_FAILED == result.ret
-    outcomes = result.parseoutcomes()
-    assert count == outcomes["passed"] + outcomes["failed"]
-    assert set(outcomes) <= {"passed", "failed", "warnings"}
-    assert [f"T_{place:02}" for place in range(1, count + 1)] == [
-        run["task"] for run in saved().runs
-    ]
-    assert "crash" not in saved().outcomes.values()
-    assert "not_run" not in saved().outcomes.values()
-    assert {"correct"} == {
-        outcome for task, outcome in saved().outcomes.items() if int(task[2:]) % 2
-    }
-
-
-def test_workers_and_one_process_see_the_same(
-    pytester: pytest.Pytester,
-    lab: Path,
-    make_domain: Callable[..., Path],
-    saved: Callable[[], Any],
-) -> None:
-    make_domain("ward", tasks=2 * HABITS)
-    pytester.makepyfile(hostile=HOSTILE)
-    args = ("--sop-domain=ward", "--agent=hostile:agent")
-
-    pytester.runpytest(*args)
+    results = [pytester.runpytest(*args)]
     alone = saved()
-    pytester.runpytest(*args, "-n2")
+    results.append(pytester.runpytest(*args, "-n2"))
     spread = saved()
+
+    for result in results:
+        outcomes = result.parseoutcomes()
+        assert pytest.ExitCode.TESTS_FAILED == result.ret
+        assert count == outcomes["passed"] + outcomes["failed"]
+        assert set(outcomes) <= {"passed", "failed", "warnings"}
+    assert [f"T_{place:02}" for place in range(1, count + 1)] == [*alone.outcomes]
+    assert not {"crash", "not_run"} & {*alone.outcomes.values()}
+    assert {"correct"} == {one for task, one in alone.outcomes.items() if int(task[2:]) % 2}
 
     def stable(run: dict[str, Any]) -> dict[str, Any]:
         own = {"crc", "duration_s", "problem", "trace"}

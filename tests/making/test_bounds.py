@@ -28,7 +28,6 @@ RELATIONS = """<Relationships xmlns="http://schemas.openxmlformats.org/package/2
 <Relationship Id="r" Target="word/document.xml" Type="http://schemas.openxmlformats.org/\
 officeDocument/2006/relationships/officeDocument"/></Relationships>"""
 WORDS = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-SHEETS = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
 
 def docx(body: str) -> bytes:
@@ -56,20 +55,14 @@ def pdf(page: bytes) -> bytes:
     return b"%PDF-1.4\n" + objects + b"trailer\n<< /Size 5 /Root 1 0 R >>\n"
 
 
-def xlsx(sheet: str = "", corner: str = "A1") -> bytes:
+def xlsx(corner: str) -> bytes:
     book = openpyxl.Workbook()
     page = book.active
     assert page is not None
     page["A1"] = page[corner] = "x"
-    saved, changed = io.BytesIO(), io.BytesIO()
+    saved = io.BytesIO()
     book.save(saved)
-    if not sheet:
-        return saved.getvalue()
-    with zipfile.ZipFile(saved) as old, zipfile.ZipFile(changed, "w", zipfile.ZIP_DEFLATED) as new:
-        for name in old.namelist():
-            is_sheet = name == "xl/worksheets/sheet1.xml"
-            new.writestr(name, sheet if is_sheet else old.read(name))
-    return changed.getvalue()
+    return saved.getvalue()
 
 
 def parquet() -> bytes:
@@ -88,8 +81,6 @@ def most_memory() -> int:
 
 
 PARAGRAPH = "<w:p><w:r><w:t>a</w:t></w:r></w:p>"
-ROWS = f"<row>{'<c><v>1</v></c>' * 100}</row>" * 8_000
-SHEET = f'<worksheet xmlns="{SHEETS}"><sheetData>{ROWS}</sheetData></worksheet>'
 CELLS = ("<w:tbl><w:tr><w:tc>" * 5_000, "</w:tc></w:tr></w:tbl>" * 5_000)
 
 
@@ -97,12 +88,10 @@ CELLS = ("<w:tbl><w:tr><w:tc>" * 5_000, "</w:tc></w:tr></w:tbl>" * 5_000)
     ("name", "made"),
     [
         pytest.param("a.docx", lambda: docx(PARAGRAPH * 200_000), id="paragraphs"),
-        pytest.param("a.xlsx", lambda: xlsx(SHEET), id="cells"),
-        pytest.param("a.xlsx", lambda: xlsx(corner="XFD1048576"), id="an empty sheet"),
+        pytest.param("a.xlsx", lambda: xlsx("XFD1048576"), id="an empty sheet"),
         pytest.param("a.pdf", lambda: pdf(b" " * 300_000_000), id="blanks of a page"),
         pytest.param("a.parquet", parquet, id="one text many times"),
         pytest.param("a.csv", lambda: b"a,b\n" * 600_000, id="short rows"),
-        pytest.param("a.html", lambda: b"<p>x</p>" * 400_000, id="elements"),
     ],
 )
 def test_a_file_that_takes_too_much_memory_is_refused_and_the_caller_takes_none(

@@ -19,7 +19,6 @@ SLOW = (
     f"{_LAWS}test_a_document_equals_itself_under_any_order_white_space_and_escapes",
     "core/documents/test_reading.py::test_documents_of_one_canonical_spelling_are_equal",
     "core/documents/test_reading.py::test_every_mismatch_makes_a_path_wrong_and_nothing_else_does",
-    "core/test_answer_precedence.py::test_a_text_of_twice_the_length_takes_twice_the_steps",
     "core/test_answers.py::test_a_long_text_of_one_part_is_read_to_its_end",
     "core/test_answers.py::test_deep_nesting_neither_recurses_nor_hangs",
     "core/test_answers.py::test_steps_grow_with_the_length_of_the_text_and_no_faster",

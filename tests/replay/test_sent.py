@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from urllib.parse import quote
 
@@ -92,15 +93,10 @@ def parts_of(key: str) -> set[str]:
     return {key[at : at + 4] for at in range(len(key) - 3)}
 
 
-@pytest.mark.parametrize("sent", [pytest.param(one, id=name) for name, one in SENT.items()])
 @pytest.mark.parametrize("way", [pytest.param(one, id=name) for name, one in ECHOED.items()])
-@pytest.mark.parametrize("kind", ["json", "text", "stream", "header"])
-def test_no_part_of_what_was_sent_is_written(
-    tmp_path: Path, sent: tuple[Headers, str], way: Callable[[str], str], kind: str
-) -> None:
-    headers, url = sent
+def test_no_part_of_what_was_sent_is_written(tmp_path: Path, way: Callable[[str], str]) -> None:
     told = way(KEY)
-    asked = Request(method="POST", url=url, headers=headers, body=json.dumps(BODY).encode())
+    parts = parts_of(KEY) | parts_of(quote(KEY, safe=""))
     responses = {
         "json": Response(status=401, chunks=(json.dumps({"error": {"message": told}}).encode(),)),
         "text": Response(status=401, chunks=(told.encode(),)),
@@ -108,12 +104,14 @@ def test_no_part_of_what_was_sent_is_written(
         "header": Response(status=401, headers=(("x-request-id", told),), chunks=(b"{}",)),
     }
 
-    written = recorded(tmp_path, asked, responses[kind])
+    for (name, (headers, url)), kind in product(SENT.items(), responses):
+        asked = Request(method="POST", url=url, headers=headers, body=json.dumps(BODY).encode())
 
-    encoded = quote(KEY, safe="")
-    assert not [part for part in parts_of(KEY) | parts_of(encoded) if part in written]
-    assert BASIC[8:] not in written
-    assert "***" in written
+        written = recorded(tmp_path / f"{name}-{kind}", asked, responses[kind])
+
+        assert not [part for part in parts if part in written], (name, kind)
+        assert BASIC[8:] not in written, (name, kind)
+        assert "***" in written, (name, kind)
 
 
 def test_a_request_that_says_its_own_key_to_the_model_is_not_recorded(tmp_path: Path) -> None:

@@ -258,9 +258,13 @@ FEWEST_OF_A_CATEGORY: Final = 5
 """Rows that a value needs for a rule of its own; rarer values are one value together."""
 
 
+# `json.dumps` would make one for each of the cells of a table, of which there are thousands.
+_ENCODER: Final = json.JSONEncoder(sort_keys=True)
+
+
 def frozen(value: JsonValue) -> str:
     """A value as a text, which can be counted."""
-    return json.dumps(value, sort_keys=True)
+    return _ENCODER.encode(value)
 
 
 def leaves(name: str, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:

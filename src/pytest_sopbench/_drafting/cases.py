@@ -206,7 +206,8 @@ def choose(
     goals = [
         {*goals_of(runs[at], texts), *noticing(mutation, place)} for place, at in enumerate(pool)
     ]
-    messy = {at for at, one in enumerate(weigh(texts, source, rows)) if one.is_messy}
+    weighed = weigh(texts, source, rows, whether_messy_alone=True)
+    messy = {at for at, one in enumerate(weighed) if one.is_messy}
     labels = [label_of(runs[at]) for at in pool]
     picked = pick(goals, labels, size, messy=messy)
     # A row keeps its id whatever else is picked, so that nobody answers it twice.
@@ -311,13 +312,24 @@ class Weighed:
         return len(self.irregular & self.decides) >= _TWO
 
 
-def weigh(texts: Texts, source: str, rows: Sequence[Row]) -> list[Weighed]:
-    """Say of each row what is irregular in it, and what decides."""
+def weigh(
+    texts: Texts, source: str, rows: Sequence[Row], *, whether_messy_alone: bool = False
+) -> list[Weighed]:
+    """Say of each row what is irregular in it, and what decides.
+
+    Whether a row is messy is known from its irregular values alone, which few rows have two of:
+    nothing else is run with usual values then.
+    """
     shape, numbers = texts.shape, every_number(source)
     found = [Weighed(irregular=frozenset(_irregular(shape, numbers, row))) for row in rows]
     others = list[tuple[int, str, Row]]()
     for at, row in enumerate(rows):
+        irregular = found[at].irregular
+        if whether_messy_alone and len(irregular) < _TWO:
+            continue
         for name, other in _others(shape, numbers, row, rows):
+            if whether_messy_alone and name not in irregular:
+                continue
             others.append((at, name, {**other, ID: f"other-{len(others)}"}))
     every = [*rows, *(row for *_, row in others)]
     did = [_did(one, row) for one, row in zip(run_policy(texts, source, every), every, strict=True)]

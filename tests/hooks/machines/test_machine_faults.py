@@ -11,30 +11,16 @@ Machine = Callable[..., tuple[str, ...]]
 
 
 @pytest.mark.usefixtures("lab")
-@pytest.mark.parametrize(
-    ("edit", "differing"),
-    [
-        pytest.param(("data.csv", "T_06,90,pass", "T_06,90,fail"), "data", id="an answer"),
-        pytest.param(
-            ("metadata.json", '"enum",', '"enum", "aliases": {"ok": "pass"},'),
-            "judging",
-            id="an alias",
-        ),
-    ],
-)
 def test_a_machine_whose_domain_differs_is_named(
     pytester: pytest.Pytester,
     over_ssh: Machine,
     there: Path,
     bring: Callable[[], None],
-    edit: tuple[str, str, str],
-    differing: str,
 ) -> None:
     """xdist compares ids only, and runs judged by another answer would be counted."""
     bring()
-    file, old, new = edit
-    path = there / "domains/lab" / file
-    path.write_text(path.read_text().replace(old, new))
+    path = there / "domains/lab/metadata.json"
+    path.write_text(path.read_text().replace('"enum",', '"enum", "aliases": {"ok": "pass"},'))
 
     result = pytester.runpytest_subprocess(
         "--sop-domain=lab", "--agent=habits:right", "--sop-fail-under=0.5", *over_ssh(1)
@@ -43,7 +29,7 @@ def test_a_machine_whose_domain_differs_is_named(
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     worker = f"worker gw0 (ssh=me@there in {there})"
     result.stderr.fnmatch_lines(
-        [f"ERROR: {worker}: domain lab is not the one that lies here; its {differing} differ"]
+        [f"ERROR: {worker}: domain lab is not the one that lies here; its judging differ"]
     )
     result.stdout.no_fnmatch_line("gate*holds*")
 
@@ -68,7 +54,8 @@ def test_a_domain_of_a_marker_that_differs_there_is_named(
     result = pytester.runpytest_subprocess(*over_ssh(1))
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
-    result.stderr.fnmatch_lines(["ERROR: worker gw0 (ssh=me@there *: domain lab is not the one*"])
+    worker = "worker gw0 (ssh=me@there *)"
+    result.stderr.fnmatch_lines([f"ERROR: {worker}: domain lab is not the one*; its data differ"])
 
 
 @pytest.mark.usefixtures("lab")

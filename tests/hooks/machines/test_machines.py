@@ -40,24 +40,21 @@ def logs(pytester: pytest.Pytester) -> set[str]:
 
 
 @pytest.mark.usefixtures("lab")
-@pytest.mark.parametrize("way", ["over_socket", "here_and_over_ssh"])
 def test_totals_runs_and_logs_are_those_of_one_machine(
-    request: pytest.FixtureRequest,
     pytester: pytest.Pytester,
     make_domain: Callable[..., Path],
     saved: Callable[[], Any],
     bring: Callable[[], None],
-    way: str,
+    here_and_over_ssh: Machine,
 ) -> None:
     make_domain("ward", tasks=TASKS)
     bring()
     agent = "--agent=habits:fifths_and_sevenths"
     args = ("--sop-domain=ward", agent, "--sop-fail-under=0.9", "-rN", "--tb=no")
-    machines = request.getfixturevalue(way)()
 
     alone = pytester.runpytest(*args)
     runs, written = saved().runs, logs(pytester)
-    spread = pytester.runpytest_subprocess(*args, *machines)
+    spread = pytester.runpytest_subprocess(*args, *here_and_over_ssh())
 
     assert pytest.ExitCode.TESTS_FAILED == alone.ret == spread.ret
     spread.stdout.fnmatch_lines([f"2 workers ?{TASKS} items?"])
@@ -108,20 +105,12 @@ def test_a_bundled_domain_needs_no_file_there(
 
 
 @pytest.mark.usefixtures("lab")
-@pytest.mark.parametrize(
-    "more",
-    [
-        pytest.param("", id="does not travel"),
-        pytest.param("//env:LAB_KEY=k-4711", id="is given by name"),
-    ],
-)
-def test_runs_are_made_there_where_an_environment_variable(
+def test_runs_are_made_there_where_an_environment_variable_is_given_by_name(
     pytester: pytest.Pytester,
     monkeypatch: pytest.MonkeyPatch,
     over_ssh: Machine,
     there: Path,
     bring: Callable[[], None],
-    more: str,
 ) -> None:
     pytester.makepyfile(
         keyed="""
@@ -137,10 +126,10 @@ def test_runs_are_made_there_where_an_environment_variable(
     monkeypatch.setenv("LAB_KEY", "k-4711")
 
     result = pytester.runpytest_subprocess(
-        "--sop-domain=lab", "--agent=keyed:agent", *over_ssh(1, more)
+        "--sop-domain=lab", "--agent=keyed:agent", *over_ssh(1, "//env:LAB_KEY=k-4711")
     )
 
-    result.assert_outcomes(**{"passed" if more else "failed": 6})
+    result.assert_outcomes(passed=6)
     assert 6 == len((there / "calls.txt").read_text().splitlines())
     assert not (pytester.path / "calls.txt").exists()
     assert "k-4711" not in result.stdout.str()
@@ -155,7 +144,7 @@ def test_tests_of_the_project_run_there_when_no_path_is_given(
     pytester.makeini("[pytest]\nsop_domain = lab\nsop_agent = habits:right")
     bring()
 
-    result = pytester.runpytest_subprocess(*over_ssh())
+    result = pytester.runpytest_subprocess(*over_ssh(1))
 
     result.assert_outcomes(passed=6)
     result.stdout.fnmatch_lines(["TSR   100.0% *correct, 6 of 6 *"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from pytest_sopbench._audit.model import Finding, Place, error, warning
 from pytest_sopbench._audit.reading import Subject
@@ -188,6 +189,7 @@ def _broken(results: Results) -> Iterator[tuple[str, list[int], str]]:
     yield from ((rule, rows, why) for rule, (rows, why) in found.items())
 
 
+@lru_cache(maxsize=1)  # two rules ask, one after the other
 def _policy_results(subject: Subject) -> Results:
     contract = subject.domain.contract
     if contract is None:
