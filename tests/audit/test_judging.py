@@ -84,6 +84,18 @@ def test_an_answer_with_the_phrases_of_every_row_is_told(lab: Any) -> None:
     assert "is right for 128 of 128 rows (100%)" in lab.only("chance").what
 
 
+@pytest.mark.parametrize("kind", ["one_of", "matches"])
+def test_a_word_that_fits_the_pattern_of_every_row_is_told(lab: Any, kind: str) -> None:
+    patterns = {
+        "one_of": ['["refund", "hold"]', '["decline", "refund"]'],
+        "matches": ["refund|hold", "(?i)refund"],
+    }
+    lab.rows(lambda rows: [row.update(outcome=patterns[kind][n % 2]) for n, row in enumerate(rows)])
+    lab.metadata(outputs={"outcome": {"compare": kind}})
+
+    assert "'refund' is right for 128 of 128 rows (100%)" == lab.only("chance").what
+
+
 def test_a_field_that_only_has_to_be_there_makes_no_answer_right(lab: Any) -> None:
     lab.rows(lambda rows: [row.update(why=f"since {n}") for n, row in enumerate(rows)])
     lab.metadata(output_columns=["outcome", "why"], outputs={"why": {"compare": "present"}})

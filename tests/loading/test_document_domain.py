@@ -67,6 +67,15 @@ def test_the_folder_becomes_a_domain_without_tools(make: Make) -> None:
     assert () == domain.warnings
 
 
+def test_a_row_of_which_nothing_is_compared_is_refused(make: Make) -> None:
+    rows = [ROWS[0], {"id": "T_2", "inputs": {"said": "bye"}, "expected": {"why": "x"}}]
+
+    with pytest.raises(LoadingError, match="'ignored_paths' pass over every value") as caught:
+        load_domain(make(schema={"type": "object"}, rows=rows, roles=None))
+
+    assert (2, "expected") == (caught.value.row, caught.value.column)
+
+
 def test_a_task_has_the_document_as_it_stands_in_its_row(make: Make) -> None:
     task = load_domain(make()).tasks[1]
 

@@ -130,6 +130,13 @@ def test_an_alias_of_what_no_row_expects_is_told_of_a_text_too(make_domain: Make
             "take it off 'values' or off 'aliases'",
             id="alias-that-is-read-as-a-value",
         ),
+        pytest.param(
+            {"route": {"aliases": {"go-up": "north", "Go Up": "south"}}},
+            "key 'outputs.route.aliases': 'go-up' and 'Go Up' are the same text, and stand for "
+            "'north' and for 'south'",
+            "take one of them off",
+            id="alias-of-two-values",
+        ),
     ],
 )
 def test_a_declaration_that_contradicts_itself_is_told(

@@ -11,6 +11,7 @@ from typing import Final, Protocol, cast
 from pytest_sopbench._core.answers.echoes import without_quoted_sop
 from pytest_sopbench._core.answers.find import find_answer
 from pytest_sopbench._core.answers.published import NOT_FOUND, UNKNOWN, published
+from pytest_sopbench._core.answers.values import failure_in
 from pytest_sopbench._core.documents.comparing import compare_documents
 from pytest_sopbench._core.documents.published import (
     NoDocumentError,
@@ -343,8 +344,7 @@ def _answered(rules: JudgingRules, task: Task, trace: Trace | None) -> Verdict:
         return Verdict(outcome=_ENDED[trace.ending], reason=_how_it_ended(trace))
     returned = trace.returned or Returned(kind=ReturnedKind.NOTHING)
     if declared_failure(rules, returned):
-        reason = one_line(f"the agent said that it failed: {returned.declared_error}")
-        return Verdict(outcome=Outcome.ERROR, reason=reason)
+        return _failed(f"{returned.declared_error}")
     if rules.document is not None:
         return judged_document(rules.document, task, returned, rules.scoring)
     answer = answer_of(rules, returned)
@@ -519,6 +519,11 @@ def _how_it_ended(trace: Trace) -> str:
             return one_line(f"{problem.type}: {problem.message}" if problem else "the agent raised")
 
 
+def _failed(words: str) -> Verdict:
+    reason = one_line(f"the agent said that it failed: {words}")
+    return Verdict(outcome=Outcome.ERROR, reason=reason)
+
+
 # Judge a run whose answer is a JSON document.
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
@@ -547,6 +552,9 @@ def _exact(document: DocumentRules, task: Task, returned: Returned) -> Verdict:
         position=found.position,
     )
     told = found.document
+    known = {*document.declared.names, *task.expected}
+    if _SPEAKS_OF_FAILURE.isdisjoint(map(fold, known)) and (failure := failure_in(told)):
+        return _failed(failure)
     if answer.form == AnswerForm.MAPPING:
         told = cast("Mapping[str, JsonValue]", without_noise(task.expected, told))
     judged = compare_documents(document, task.expected, told)

@@ -7,8 +7,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from pytest_sopbench._core.documents.comparing import compare_values
 from pytest_sopbench._core.documents.schema import BadSchemaError, DocumentRules, Violation
 from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.fields.kinds import with_other_values
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import LoadingError, RowError
@@ -84,6 +86,8 @@ def load_document_domain(
     _refuse_files(folder)
     rules = _rules(described, metadata)
     tasks = tuple(read_rows(_data_file(folder), name))
+    for task in tasks if rules.ignored else ():
+        _refuse_compared_nothing(rules, folder / FILE_NAME, task)
     steps = own_steps(folder, sop)
     notices = tuple(_broken(rules, tasks))
     hashed: dict[str, JsonValue] = {
@@ -175,6 +179,18 @@ def _data_file(folder: Path) -> Path:
         f"no rows: a domain with 'output_schema' has them in {FILE_NAME}",
         hint='each line is {"id": ..., "inputs": {...}, "expected": {...}, "tags": [...]}',
     )
+
+
+def _refuse_compared_nothing(rules: DocumentRules, path: Path, task: Task) -> None:
+    other = with_other_values(task.expected)
+    if other != task.expected and not compare_values(rules, task.expected, other, ()).mismatches:
+        raise RowError(
+            path,
+            "'ignored_paths' pass over every value in it, so that any values would be right",
+            row=task.line,
+            column="expected",
+            hint="leave a value to be compared",
+        )
 
 
 def _broken(rules: DocumentRules, tasks: Sequence[Task]) -> Iterator[str]:

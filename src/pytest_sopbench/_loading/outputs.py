@@ -475,7 +475,16 @@ def _check_aliases(
     plain = replace(field, aliases={})
     keys = {value_key(plain, value) for value in known}
     others = {value_key(plain, value): value for value in shape.values}
+    meant: dict[Key, tuple[str, str]] = {}
     for alias, label in shape.aliases.items():
+        first, stands_for = meant.setdefault(value_key(plain, alias), (alias, label))
+        if value_key(plain, stands_for) != value_key(plain, label):
+            raise LoadingError(
+                described.path,
+                f"{key}.aliases': {first!r} and {alias!r} are the same text, and stand for"
+                f" {stands_for!r} and for {label!r}",
+                hint="take one of them off",
+            )
         if keys and value_key(plain, label) not in keys:
             raise LoadingError(
                 described.path,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench import Verdict
+from pytest_sopbench import Outcome, Verdict
 from pytest_sopbench._core.documents.comparing import list_symptom, lost_or_extra, symptom
 from pytest_sopbench._core.documents.schema import DocumentRules, Role
 
@@ -337,3 +337,24 @@ def test_a_whole_value_is_missing_or_should_be_absent() -> None:
         lost_or_extra(Role.ROUTE, missing=True),
         lost_or_extra(Role.ROUTE, missing=False),
     )
+
+
+FAILED = {"step": "R1", "success": False, "error": "the service is down, so this is a guess"}
+
+
+@pytest.mark.parametrize("returned", [FAILED, json.dumps(FAILED)], ids=["object", "text"])
+def test_a_document_that_says_that_it_failed_is_no_answer_in_any_form(
+    judged: Callable[..., Verdict], returned: object
+) -> None:
+    verdict = judged(returned, {"step": "R1"})
+
+    assert (Outcome.ERROR, "the agent said that it failed: " + str(FAILED["error"])) == (
+        verdict.outcome,
+        verdict.reason,
+    )
+
+
+def test_a_document_whose_answer_is_an_error_is_judged(judged: Callable[..., Verdict]) -> None:
+    expected = {"step": "R1", "error": "no room"}
+
+    assert judged(json.dumps(expected), expected).correct

@@ -48,6 +48,8 @@ MOSTLY: Final = 0.9
 _FEWEST: Final = 10
 _FEWEST_ROWS: Final = 2
 _LONGEST: Final = 80
+_OF_TEXTS: Final = (Compare.CONTAINS_ALL, Compare.MATCHES, Compare.ONE_OF)
+_WORDS: Final = re.compile(r"[^\W_][\w -]*")
 _ASK_NOTHING: Final = (Compare.PRESENT, Compare.IGNORE)
 _NULLS: Final = frozenset({"none", "null", "nan", "nil", "na", "n/a", "undefined", "-", "?"})
 _SCRIPTS: Final = ("LATIN", "CYRILLIC", "GREEK", "FULLWIDTH", "MATHEMATICAL", "CHEROKEE")
@@ -149,17 +151,15 @@ def _right_most_often(subject: Subject) -> tuple[str, int]:
     """Return the answer that is right for most rows, of those that are tried, and for how many."""
     fields = [one for one in subject.domain.fields if one.compare is not Compare.IGNORE]
     expected = [right for task in subject.tasks for right in candidates(task)]
-    everything = {
-        field.name: "\n".join(
-            dict.fromkeys(phrase for right in expected for phrase in several(right[field.name]))
-        )
+    alike = {
+        field.name: _for_every_row(field, [right[field.name] for right in expected])
         for field in fields
-        if field.compare is Compare.CONTAINS_ALL
+        if field.compare in _OF_TEXTS
     }
     tried: Counter[str] = Counter()
     for right in expected:
         said = {
-            field.name: everything.get(field.name, _highest(field, right[field.name]))
+            field.name: alike.get(field.name, _highest(field, right[field.name]))
             for field in fields
         }
         tried[json.dumps(said, default=str)] += 1
@@ -169,6 +169,17 @@ def _right_most_often(subject: Subject) -> tuple[str, int]:
         found = max(found, (text, rows), key=itemgetter(1))
     shown = SEPARATOR.join(map(written, json.loads(found[0] or "{}").values()))
     return shortened(shown, _LONGEST), found[1]
+
+
+def _for_every_row(field: OutputField, cells: Sequence[JsonValue]) -> str:
+    """Return the text that is right for most cells: all phrases in one, or words of a pattern."""
+    parts = [part for cell in cells for part in dict.fromkeys(several(cell))]
+    if field.compare is Compare.CONTAINS_ALL:
+        return "\n".join(dict.fromkeys(parts))
+    words = Counter(word for part in parts for word in {part, *_WORDS.findall(part)})
+    tried = [word for word, _ in words.most_common(_MOST)]
+    rows = [sum(compare(field, cell, word) is None for cell in cells) for word in tried]
+    return tried[rows.index(max(rows))] if tried else ""
 
 
 def _highest(field: OutputField, value: JsonValue) -> JsonValue:

@@ -60,15 +60,16 @@ def json_document(field: OutputField, expected: JsonValue, actual: JsonValue) ->
 def compares_nothing(field: OutputField, expected: JsonValue) -> bool:
     """Whether a document has values, and the paths that are ignored pass over all of them."""
     document, _ = read_cell(expected)
-    other = _with_other_values(document)
+    other = with_other_values(document)
     return other != document and not json_document(field, document, other)
 
 
-def _with_other_values(value: JsonValue) -> JsonValue:
+def with_other_values(value: JsonValue) -> JsonValue:
+    """Return a document of the same keys, in which every value is another."""
     if isinstance(value, Mapping):
-        return {name: _with_other_values(one) for name, one in value.items()}
+        return {name: with_other_values(one) for name, one in value.items()}
     if is_list(value):
-        return [_with_other_values(one) for one in value]
+        return [with_other_values(one) for one in value]
     return f"other than {written(value)}"
 
 
