@@ -22,22 +22,22 @@ START = "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))"
 METADATA = {"name": "lab", "input_columns": ["sample_id"], "output_columns": ["grade"]}
 
 
-def modules_of_extras() -> list[str]:
-    """Return the names under which the libraries of all extras are imported."""
+def not_used() -> list[str]:
+    """Return the names by which libraries of extras, and what needs them, are imported.
+
+    Our own other modules are loaded where they are imported.
+    """
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
     extras = project["project"]["optional-dependencies"]
     wanted = [one for extra in extras.values() for one in extra]
     names = {re.split(r"[^\w.-]", one)[0].lower().replace("_", "-") for one in wanted}
-    return sorted(
+    libraries = (
         module
         for module, found in packages_distributions().items()
         if not names.isdisjoint(name.lower().replace("_", "-") for name in found)
         and not module.startswith(("pytest_sopbench", "_"))
     )
-
-
-NOT_USED = ("pytest_sopbench.agents", *modules_of_extras())
-"""Optional libraries, and what needs them; our own modules are loaded where they are imported."""
+    return ["pytest_sopbench.agents", *libraries]
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +67,10 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> frozenset[str]:
 def test_a_plain_session_imports_nothing_of_a_feature_that_is_not_used(
     imported: frozenset[str],
 ) -> None:
-    inside = tuple(f"{name}." for name in NOT_USED)
+    inside = tuple(f"{name}." for name in not_used())
 
     assert [] == [one for one in imported if f"{one}.".startswith(inside)]
 
 
 def test_the_extras_are_those_that_are_looked_for() -> None:
-    assert {"boto3", "jinja2", "mcp", "openai", "pandas", "rapidfuzz", "xdist"} <= {*NOT_USED}
+    assert {"boto3", "jinja2", "mcp", "openai", "pandas", "rapidfuzz", "xdist"} <= {*not_used()}

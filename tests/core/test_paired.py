@@ -14,9 +14,9 @@ from random import Random
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, permutation_test
 
 from pytest_sopbench import Outcome, RunRecord
 from pytest_sopbench._core import statistics as paired_tests
@@ -240,7 +240,7 @@ def test_p_agrees_with_scipy(differences: list[int]) -> None:
     def total(one: np.ndarray, other: np.ndarray, axis: int) -> np.ndarray:
         return np.sum(one - other, axis=axis)
 
-    expected = permutation_test(
+    expected = scipy.stats.permutation_test(
         (np.array(differences), np.zeros(len(differences), dtype=int)),
         total,
         permutation_type="samples",
@@ -256,7 +256,7 @@ def test_p_agrees_with_scipy(differences: list[int]) -> None:
 def test_of_one_trial_it_is_the_exact_mcnemar_test(lost: int, gained: int, unit: int) -> None:
     found = paired_test([-unit] * lost + [unit] * gained + [0] * 9)
 
-    expected = binomtest(lost, lost + gained).pvalue if lost + gained else 1.0
+    expected = scipy.stats.binomtest(lost, lost + gained).pvalue if lost + gained else 1.0
     assert expected == pytest.approx(found.p, **CLOSE)
     assert "exact McNemar" == found.source
 
