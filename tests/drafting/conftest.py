@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+if sys.platform != "win32":
+    import fcntl
+
 from pytest_sopbench.cli import main
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -62,15 +65,39 @@ def drafted(project: Path, **writes: str) -> Path:
 
 
 @pytest.fixture(scope="session")
-def drafted_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with a draft; made once, and copied."""
-    return drafted(tmp_path_factory.mktemp("project"))
+def once(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Path]:
+    """Make a draft once for all workers, each of which would else take seconds for its own.
+
+    Windows has no such lock, and there each has its own.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if sys.platform != "win32" and hasattr(request.config, "workerinput"):
+        folder = folder.parent
+
+    def make(name: str, **writes: str) -> Path:
+        project = folder / name
+        with (folder / f"{name}.lock").open("w") as lock:
+            if sys.platform != "win32":
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if not project.exists():
+                drafted(tmp_path_factory.mktemp(name), **writes).rename(project)
+        return project
+
+    return make
 
 
 @pytest.fixture(scope="session")
-def doubted_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def drafted_once(once: Callable[..., Path]) -> Path:
+    """A project with a draft, which is copied."""
+    return once("drafted")
+
+
+@pytest.fixture(scope="session")
+def doubted_once(once: Callable[..., Path]) -> Path:
     """The same of a draft whose second policy excludes what the first includes."""
-    return drafted(tmp_path_factory.mktemp("project"), policy_b=EXCLUDED)
+    return once("doubted", policy_b=EXCLUDED)
 
 
 @pytest.fixture
