@@ -108,9 +108,13 @@ def has_library() -> bool:
 class LibraryPrices:
     """The prices that came with the installed version of the library; no network is asked."""
 
-    @cached_property
+    @property
     def label(self) -> str:
         """The version, and the day of the newest price in it that holds already."""
+        return self._label
+
+    @cached_property
+    def _label(self) -> str:
         today = datetime.now(UTC).date()
         held = [day for day in self._days() if day <= today]
         return f"{NAME} {version(NAME)}{f' of {max(held).isoformat()}' if held else ''}"

@@ -35,8 +35,8 @@ MUTANTS = (
     Mutant(
         "judging/declared-failure-is-answered",
         "_answered",
-        "    if declared_failure(rules, returned):\n        reason",
-        "    if False:\n        reason",
+        "    if declared_failure(rules, returned):\n        return _failed",
+        "    if False:\n        return _failed",
         _TESTS,
         "An agent that says it failed has given an answer all the same.",
     ),
