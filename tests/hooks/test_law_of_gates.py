@@ -85,6 +85,8 @@ class Invented:
         return self.typed if self.tests in {"built-in", "own"} else ("second",)
 
 
+ALIKE: Final = 5
+RAISES: Final = dict.fromkeys(TASKS, "raises")
 DOES: Final = st.sampled_from(
     ["right", "right", "right", "wrong", "mute", "raises", "loose", "loose wrong", "loose raises"]
 )
@@ -223,6 +225,7 @@ def lawful(pytester: pytest.Pytester, lab: Path) -> Path:
         bound=0.0,
     )
 )
+@example(session=Invented(fates={"first": RAISES, "second": RAISES}, typed=("first", "second")))
 @example(session=Invented(fates={"first": LOOSE, "second": WELL}, tests="mark"))
 @example(session=Invented(fates={"first": LOOSE, "second": WELL}, tests="fixture"))
 @settings(
@@ -239,8 +242,17 @@ def test_what_failed_and_was_not_forgiven_never_ends_with_0(
     event(f"{session.tests}, {session.gate or 'no gate'}, {'well' if well else 'not'}")
     # Two agents and a fixture in their place cannot be meant: wrong usage, and no failed session.
     is_refused = session.tests == "fixture" and len(session.typed) > 1
-    assert (4 if is_refused else int(not well)) == result.ret
-    if not session.gate or session.running != session.typed or session.tests == "fixture":
+    # Nor is an agent worth any more runs if its first ones all end in the same error.
+    is_stopped = "ended in the same error" in result.stderr.str()
+    does = [does for agent in session.running for does in session.fates[agent].values()]
+    assert not is_stopped or sum("raises" in one for one in does) >= ALIKE
+    assert (4 if is_refused or is_stopped else int(not well)) == result.ret
+    if (
+        is_stopped
+        or not session.gate
+        or session.running != session.typed
+        or session.tests == "fixture"
+    ):
         return
     printed = [line for line in result.outlines if line.startswith("gate   ") and "(got" in line]
     got = [f"(got {percent(met / asked)})" for met, asked in shares(session)]

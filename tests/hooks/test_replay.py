@@ -314,7 +314,7 @@ def test_what_changes_with_every_run_is_left_out_by_the_lines_that_are_printed(
         assert name in settings
     assert "text:" in settings
     served.stdout.fnmatch_lines(["TSR*100.0% correct, 6 of 6*", "replay 6 runs replayed*"])
-    assert "6 recordings were made" in told(check)
+    assert "6 recordings made by other entries" in told(check)
     changed.stdout.fnmatch_lines(["*prompt differs*", "*record anew*"])
     assert sent == len(model.asked)
 
