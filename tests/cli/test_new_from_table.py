@@ -172,7 +172,7 @@ def test_a_column_that_is_asked_for_is_served_whatever_it_tells_of() -> None:
     assert "private_columns" not in metadata
 
 
-@pytest.mark.parametrize("word", ["NULL", "n/a", "None"])
+@pytest.mark.parametrize("word", ["NULL", "n/a", "None", "nan"])
 def test_a_word_for_nothing_is_no_answer_where_answers_are_numbers(word: str) -> None:
     table = TABLE.replace("refuse,0,", f"refuse,{word},")
 

@@ -537,9 +537,14 @@ def _empty_output(roles: Roles, place: int) -> str:
 def _word_for_nothing(outputs: Sequence[Column], place: int) -> str:
     for output in outputs:
         text = output.cells[place].text
-        if is_empty(text):
+        if _says_nothing(text):
             return f"{output.name} is {text!r}, which stands for no answer"
     return ""
+
+
+def _says_nothing(text: str) -> bool:
+    # A table that pandas has saved says so of an empty cell, and of what is no number.
+    return is_empty(text) or fold(text) == "nan"
 
 
 def _twice(sheet: Sheet, places: list[int]) -> dict[int, str]:
@@ -617,7 +622,7 @@ def make_plan(place: Place, sheet: Sheet, roles: Roles, procedure: Procedure) ->
     unlabelled = [
         one for one in roles.outputs if one in roles.private or not outputs[one.name].labels
     ]
-    if any(is_empty(text) for one in unlabelled for text in kept_texts(one, kept)):
+    if any(_says_nothing(text) for one in unlabelled for text in kept_texts(one, kept)):
         kept, left_out = sorted_rows(sheet, roles, texts=unlabelled)
         outputs = _outputs(roles, kept)
     if not kept:
