@@ -90,6 +90,14 @@ match what:
         ready()
         sys.stdin.readline()
         print(json.dumps({"type": "dance", "run": "x"}), flush=True)
-        print(json.dumps({"type": "call"}), flush=True)
-        print(json.dumps({"type": "answer", "run": ["x"]}), flush=True)
+        time.sleep(600)
+    case "echoes":
+        ready()
+        run = json.loads(sys.stdin.readline())["run"]
+        print(json.dumps({"type": "answer", "run": run, "output": {"grade": "pass"}}), flush=True)
+        time.sleep(600)
+    case "calls-for-nobody":
+        ready()
+        sys.stdin.readline()
+        print(json.dumps({"type": "call", "tool": "measure"}), flush=True)
         time.sleep(600)

@@ -32,6 +32,7 @@ from typing import IO, Any, Final, cast
 
 from pytest_sopbench._core.protocols import AgentContext
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.text import short
 from pytest_sopbench._running.descendants import (
     end_with_descendants,
     marked,
@@ -206,6 +207,22 @@ def _write(process: subprocess.Popen[bytes], request: bytes) -> None:
             process.stdin.write(request)
         with suppress(OSError, ValueError):
             process.stdin.close()
+
+
+def _message_of(line: bytes) -> tuple[dict[str, JsonValue], str, str]:
+    """Return a message, its type, and the id of its run; only `ready` is of none."""
+    message = json_in(_text_of(line))
+    kind = message.get("type") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or not isinstance(kind, str):
+        shown = line[:_SHOWN].decode("utf-8", "replace").strip()
+        msg = f"the child wrote a line that is no message of the protocol: {shown}{_LOGS}"
+        raise ServiceError(msg)
+    name = "" if kind == "ready" else message.get("run")
+    if not isinstance(name, str):
+        asked = "it is the id of the request's run"
+        msg = f"the child wrote {kind!r} with the run {short(name)}: {asked}"
+        raise ServiceError(msg)
+    return message, kind, name
 
 
 def _text_of(output: bytes) -> str:
@@ -468,20 +485,14 @@ class LinesChild:
         """
         if not line.strip():
             return
-        message = json_in(_text_of(line))
-        kind = message.get("type") if isinstance(message, dict) else None
-        if not isinstance(message, dict) or not isinstance(kind, str):
-            shown = line[:_SHOWN].decode("utf-8", "replace").strip()
-            msg = f"the child wrote a line that is no message of the protocol: {shown}{_LOGS}"
-            raise ServiceError(msg)
+        message, kind, name = _message_of(line)
         if kind == "ready":
             self._hear_ready(message)
             return
-        name = message.get("run")
         with self._lock:
-            run = self._runs.get(name) if isinstance(name, str) else None
+            run = self._runs.get(name)
             if kind in {"answer", "error"}:
-                self._lost.discard(str(name))
+                self._lost.discard(name)
         if kind == "call":
             self._begin(run, message)
         elif kind == "approve":
