@@ -299,8 +299,8 @@ CHILDREN: dict[str, Ends] = {
         "garbles-letters": ("error", "output is not UTF-8 at byte"),
         "falls": ("crash", "status 0: out of memory"),
         "invents": ("no_answer", ""),
-        "echoes": ("error", "it is the id of the request's run"),
-        "calls-for-nobody": ("error", "'call' with the run null: it is the id"),
+        "echoes": ("error", "'answer' without the id of the request's run"),
+        "calls-for-nobody": ("error", "without the id of the request's run: null"),
     },
 }
 ENDLESS_CHILDREN: dict[str, Ends] = {

@@ -219,8 +219,7 @@ def _message_of(line: bytes) -> tuple[dict[str, JsonValue], str, str]:
         raise ServiceError(msg)
     name = "" if kind == "ready" else message.get("run")
     if not isinstance(name, str):
-        asked = "it is the id of the request's run"
-        msg = f"the child wrote {kind!r} with the run {short(name)}: {asked}"
+        msg = f"the child wrote {kind!r} without the id of the request's run: {short(name)}"
         raise ServiceError(msg)
     return message, kind, name
 
