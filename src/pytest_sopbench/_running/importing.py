@@ -21,6 +21,9 @@ from pytest_sopbench._running.observing import is_installed, is_of, is_ours
 PATIENCE: Final = 10.0
 """Seconds after which a line says what is being imported."""
 
+_GOODBYE: Final = 1.0
+"""Seconds for the thread that watches an import to end with it."""
+
 Say = Callable[[str], None]
 
 
@@ -53,9 +56,10 @@ def limited_import(
             expired.set()
             _interrupt_main()
 
+    watcher = Thread(target=watch, daemon=True)
     # Without a thread there is no limit, and the import may go well all the same.
     with suppress(RuntimeError, MemoryError):
-        Thread(target=watch, daemon=True).start()
+        watcher.start()
     try:
         yield
     except KeyboardInterrupt as error:
@@ -68,6 +72,10 @@ def limited_import(
         raise SlowImportError(msg) from None
     finally:
         ended.set()
+        # A program that runs sessions has its threads back after each; one that was not started, or
+        # whose line nobody takes, is not waited for.
+        if watcher.ident is not None:
+            watcher.join(_GOODBYE)
 
 
 def place_of(error: BaseException) -> str:
