@@ -113,6 +113,12 @@ def test_a_domain_that_compares_nothing_is_refused(lab: Any, kind: str) -> None:
     assert "any answer is right" in found.what
 
 
+def test_of_a_domain_that_compares_nothing_no_answer_is_told(lab: Any) -> None:
+    lab.metadata(outputs={"outcome": {"compare": "present"}})
+
+    assert [] == lab.findings("chance")
+
+
 @pytest.mark.parametrize("label", ["None", "n/a", "NULL"])
 def test_a_label_that_reads_as_nothing_is_told(lab: Any, label: str) -> None:
     relabelled(lab, "SHIP", label)

@@ -104,6 +104,14 @@ def test_a_report_is_not_written_over_a_file_of_a_domain(pytester: pytest.Pytest
     assert before == data.read_bytes()
 
 
+def test_a_report_beside_the_files_of_a_domain_is_written_anew(pytester: pytest.Pytester) -> None:
+    report = f"--sop-report=csv={next(pytester.path.rglob('data.csv')).parent / 'out.csv'}"
+
+    statuses = [pytester.runpytest(*SECOND, report).ret for _ in range(2)]
+
+    assert [0, 0] == statuses
+
+
 def test_two_formats_at_one_path_are_refused(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest(*SECOND, "--sop-report=csv=out", "--sop-report=json=./out")
 

@@ -101,7 +101,7 @@ def questions(rules: JudgingRules, task: Task, trace: Trace) -> tuple[Question, 
     if trace.ending is not Ending.RETURNED or not rules.asked_of_others:
         return ()
     returned = trace.returned or Returned(kind=ReturnedKind.NOTHING)
-    if declared_failure(rules, returned):
+    if declared_failure(rules, task, returned):
         return ()
     answer = answer_of(rules, returned)
     return tuple(_questions(rules, task, answer)) if answer.complete else ()
@@ -114,16 +114,18 @@ def answer_of(rules: JudgingRules, returned: Returned) -> Answer:
     return find_answer(returned, rules.fields, rules.sop)
 
 
-def declared_failure(rules: JudgingRules, returned: Returned) -> bool:
-    """Whether an agent said that it failed.
-
-    `success` and `error` speak of the run, unless they are what the task asks for.
-    """
+def declared_failure(rules: JudgingRules, task: Task, returned: Returned) -> bool:
+    """Whether an agent said that it failed, and not what the task asks for."""
     if returned.declared_error is None:
         return False
-    names = rules.document.declared.names if rules.document else None
-    asked = (field.name for field in rules.fields) if names is None else names
-    return _SPEAKS_OF_FAILURE.isdisjoint(map(fold, asked))
+    if rules.document is not None:
+        return _is_of_the_run(rules.document, task)
+    return _SPEAKS_OF_FAILURE.isdisjoint(fold(field.name) for field in rules.fields)
+
+
+def _is_of_the_run(document: DocumentRules, task: Task) -> bool:
+    """Whether `success` and `error` speak of the run: neither schema nor answer has them."""
+    return _SPEAKS_OF_FAILURE.isdisjoint(map(fold, (*document.declared.names, *task.expected)))
 
 
 def candidates(task: Task) -> Iterator[Mapping[str, JsonValue]]:
@@ -343,7 +345,7 @@ def _answered(rules: JudgingRules, task: Task, trace: Trace | None) -> Verdict:
     if trace.ending is not Ending.RETURNED:
         return Verdict(outcome=_ENDED[trace.ending], reason=_how_it_ended(trace))
     returned = trace.returned or Returned(kind=ReturnedKind.NOTHING)
-    if declared_failure(rules, returned):
+    if declared_failure(rules, task, returned):
         return _failed(f"{returned.declared_error}")
     if rules.document is not None:
         return judged_document(rules.document, task, returned, rules.scoring)
@@ -552,8 +554,7 @@ def _exact(document: DocumentRules, task: Task, returned: Returned) -> Verdict:
         position=found.position,
     )
     told = found.document
-    known = {*document.declared.names, *task.expected}
-    if _SPEAKS_OF_FAILURE.isdisjoint(map(fold, known)) and (failure := failure_in(told)):
+    if _is_of_the_run(document, task) and (failure := failure_in(told)):
         return _failed(failure)
     if answer.form == AnswerForm.MAPPING:
         told = cast("Mapping[str, JsonValue]", without_noise(task.expected, told))

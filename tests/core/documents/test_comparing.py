@@ -354,7 +354,10 @@ def test_a_document_that_says_that_it_failed_is_no_answer_in_any_form(
     )
 
 
-def test_a_document_whose_answer_is_an_error_is_judged(judged: Callable[..., Verdict]) -> None:
+@pytest.mark.parametrize("form", [dict, json.dumps], ids=["object", "text"])
+def test_a_document_whose_answer_is_an_error_is_judged_in_any_form(
+    judged: Callable[..., Verdict], form: Callable[[Any], object]
+) -> None:
     expected = {"step": "R1", "error": "no room"}
 
-    assert judged(json.dumps(expected), expected).correct
+    assert judged(form(expected), expected).correct

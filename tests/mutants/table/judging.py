@@ -35,7 +35,7 @@ MUTANTS = (
     Mutant(
         "judging/declared-failure-is-answered",
         "_answered",
-        "    if declared_failure(rules, returned):\n        return _failed",
+        "    if declared_failure(rules, task, returned):\n        return _failed",
         "    if False:\n        return _failed",
         _TESTS,
         "An agent that says it failed has given an answer all the same.",

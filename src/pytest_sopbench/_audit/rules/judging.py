@@ -110,9 +110,8 @@ def _contained(subject: Subject) -> Iterator[Finding]:
 
 @error("compares-nothing", "No output field asks for a certain value: any answer is right.")
 def _compares_nothing(subject: Subject) -> Iterator[Finding]:
-    asking = any(field.compare not in _ASK_NOTHING for field in subject.domain.fields)
     changed = any(task.expected_state is not None for task in subject.tasks)
-    if subject.domain.document is None and not (asking or changed):
+    if subject.domain.document is None and not (_asking(subject) or changed):
         yield Finding(
             place=Place(file=subject.metadata_file),
             what="no output field is compared with what a row expects: any answer is right",
@@ -120,9 +119,13 @@ def _compares_nothing(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def _asking(subject: Subject) -> list[OutputField]:
+    return [field for field in subject.domain.fields if field.compare not in _ASK_NOTHING]
+
+
 @warning("chance", "One answer, given to every row, is right for more than 60 % of them.")
 def _chance(subject: Subject) -> Iterator[Finding]:
-    if not subject.domain.fields or len(subject.tasks) < _FEWEST_ROWS:
+    if not _asking(subject) or len(subject.tasks) < _FEWEST_ROWS:
         return
     if _is_lenient(subject):
         answer, rows = _right_most_often(subject)
@@ -141,15 +144,14 @@ def _chance(subject: Subject) -> Iterator[Finding]:
 
 def _is_lenient(subject: Subject) -> bool:
     """Whether an answer may be right that is not the expected one."""
-    fields = any(one.tolerance or one.compare is not Compare.EXACT for one in subject.domain.fields)
-    return subject.domain.document is None and (
-        fields or any(task.acceptable for task in subject.tasks)
+    return any(task.acceptable for task in subject.tasks) or any(
+        one.tolerance or one.compare is not Compare.EXACT for one in _asking(subject)
     )
 
 
 def _right_most_often(subject: Subject) -> tuple[str, int]:
     """Return the answer that is right for most rows, of those that are tried, and for how many."""
-    fields = [one for one in subject.domain.fields if one.compare is not Compare.IGNORE]
+    fields = _asking(subject)
     expected = [right for task in subject.tasks for right in candidates(task)]
     alike = {
         field.name: _for_every_row(field, [right[field.name] for right in expected])

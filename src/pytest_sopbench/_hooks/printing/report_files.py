@@ -19,7 +19,7 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.runs.shown import rerun_of
 from pytest_sopbench._hooks.session.session import SopSession, check_writable
-from pytest_sopbench._loading.metadata import FILE_NAMES as METADATA_FILES
+from pytest_sopbench._loading.load import FILES, is_domain_folder
 from pytest_sopbench._reports.annotations import annotation_line, annotations_of
 from pytest_sopbench._reports.formats import find_format, missing_for, rendered
 from pytest_sopbench._sessions.atomic import replace_file, try_writing
@@ -62,7 +62,7 @@ def check_reports(sop: SopSession, environment: Mapping[str, str] = os.environ) 
 def _spare_domain(sop: SopSession, target: ReportTarget) -> None:
     """Refuse to write over a file of a domain: `csv=data.csv` is one letter from data."""
     path = _path(sop, target)
-    if path.exists() and any((path.parent / name).exists() for name in METADATA_FILES):
+    if path.name in FILES and path.exists() and is_domain_folder(path.parent):
         msg = f"--sop-report={target}: {sop.shown(path)} belongs to a domain; name another file"
         raise pytest.UsageError(msg)
 
