@@ -354,6 +354,8 @@ def test_numbers_that_python_hashes_alike_are_counted_apart() -> None:
 
 
 A, B = {"a": {"type": "string"}}, {"b": {"type": "string"}}
+NEW = "https://json-schema.org/draft/2020-12/schema"
+OLD = "http://json-schema.org/draft-07/schema#"
 
 
 @pytest.mark.parametrize(
@@ -362,20 +364,72 @@ A, B = {"a": {"type": "string"}}, {"b": {"type": "string"}}
         pytest.param({"$ref": "#whole"}, id="an anchor"),
         pytest.param({"$dynamicRef": "#open"}, id="a dynamic anchor"),
         pytest.param({"$ref": "#old"}, id="an id of draft 7"),
-        pytest.param({"$ref": "#/$defs/several/1"}, id="a place in a list"),
+        pytest.param({"$ref": "#/$defs/several/allOf/1"}, id="a place in a list"),
         pytest.param(
             {"properties": A, "dependencies": {"a": {"properties": B}}}, id="dependencies"
         ),
+        pytest.param({"$ref": "apart.json"}, id="the id of a subschema"),
+        pytest.param({"$ref": "https://a.test/all.json#/$defs/whole"}, id="the id of the root"),
+        pytest.param({"$ref": "apart.json#deep"}, id="an anchor in another document"),
+        pytest.param({"$ref": "within.json"}, id="a pointer from a document in the document"),
+        pytest.param({"$ref": "urn:a:b#/$defs/o"}, id="a pointer into a URN"),
+        pytest.param({"unevaluatedProperties": {"properties": A}}, id="what is left over"),
     ],
 )
 def test_a_key_is_declared_wherever_the_schema_speaks_of_it(place: dict[str, Any]) -> None:
+    draft = OLD if place == {"$ref": "#old"} else NEW
     defs: dict[str, Any] = {
         "whole": {"$anchor": "whole", "properties": A | B},
         "open": {"$dynamicAnchor": "open", "properties": A | B},
-        "old": {"$id": "#old", "properties": A | B},
-        "several": [{}, {"properties": A | B}],
+        "several": {"allOf": [{}, {"properties": A | B}]},
+        "apart": {
+            "$id": "apart.json",
+            "properties": A | B,
+            "$defs": {"deep": {"$anchor": "deep", "properties": A | B}},
+        },
+        "within": {
+            "$id": "within.json",
+            "$ref": "#/$defs/o",
+            "$defs": {"o": {"properties": A | B}},
+        },
+        "urn": {"$id": "urn:a:b", "$defs": {"o": {"properties": A | B}}},
     }
-    rules = DocumentRules(schema={"type": "object", "properties": {"o": place}, "$defs": defs})
+    whole: dict[str, Any] = {"$schema": draft, "$id": "https://a.test/all.json"}
+    whole |= {"properties": {"o": place}, "$defs": defs}
+    if draft == OLD:
+        whole["definitions"] = {"old": {"$id": "#old", "properties": A | B}}
+    rules = DocumentRules(schema=whole)
+
+    rules.validator.check()
 
     assert rules.declared.inside("o").declares("b")
-    assert not rules.declared.inside("o").declares("c")
+    is_open = "unevaluatedProperties" in place
+    assert is_open is rules.declared.inside("o").declares("c")
+
+
+def test_a_schema_that_refers_to_the_outermost_one_declares_its_keys() -> None:
+    schema: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2019-09/schema",
+        "$recursiveAnchor": True,
+        "properties": A | {"o": {"$recursiveRef": "#"}},
+    }
+    rules = DocumentRules(schema=schema)
+
+    rules.validator.check()
+
+    assert rules.declared.inside("o").inside("o").declares("a")
+
+
+def test_an_id_is_a_keyword_only_in_old_drafts() -> None:
+    part = {"id": "other.json", "$ref": "#/$defs/p", "definitions": {"p": {}}}
+    new: dict[str, Any] = {"properties": {"o": part}, "$defs": {"p": {"properties": A}}}
+    old: dict[str, Any] = {"$schema": "http://json-schema.org/draft-04/schema#"}
+    old |= {"id": "http://a.test/s.json"}
+    old |= {"definitions": {"p": {"id": "p.json", "properties": A}}}
+    old |= {"properties": {"o": {"$ref": "p.json"}}}
+
+    for schema in (new, old):
+        rules = DocumentRules(schema=schema)
+        rules.validator.check()
+
+        assert rules.declared.inside("o").declares("a")

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from importlib import import_module
 from itertools import chain
 from typing import Any, Final, NoReturn, TypeAlias, cast
-from urllib.parse import unquote
+from urllib.parse import unquote, urljoin
 
 from pytest_sopbench._core.hiding import shortened
 from pytest_sopbench._core.values.json import JsonValue, is_list
@@ -122,6 +122,9 @@ def _longest(texts: tuple[str, ...], path: Path) -> str:
 
 _ALL: Final = ("allOf", "anyOf", "oneOf")
 _SAME_PLACE: Final = ("if", "then", "else")
+_FURTHER: Final = ("additionalProperties", "unevaluatedProperties")
+_ITEMS: Final = ("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains")
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 Schema = Mapping[str, JsonValue]
 
@@ -129,15 +132,15 @@ Schema = Mapping[str, JsonValue]
 class Declared:
     """The subschemas that may apply at one place of a document."""
 
-    __slots__ = ("_inner", "_items", "_map", "_patterns", "_root", "_schemas", "names")
+    __slots__ = ("_inner", "_items", "_map", "_patterns", "_places", "_schemas", "names")
 
-    def __init__(self, schemas: Iterable[JsonValue], root: Schema) -> None:
-        self._root = root
-        self._schemas = tuple(_applying(schemas, root))
+    def __init__(self, schemas: Iterable[JsonValue], places: _Places) -> None:
+        self._places = places
+        self._schemas = tuple(_applying(schemas, places))
         self.names = frozenset(_names(self._schemas))
         self._patterns = tuple(name for one in self._schemas for name in _patterns(one))
         # If further keys have a schema of their own, each is an entry and no extra.
-        more = [one.get("additionalProperties") for one in self._schemas]
+        more = [one.get(name) for one in self._schemas for name in _FURTHER]
         self._map = any(isinstance(one, Mapping) and bool(one) for one in more)
         self._inner: dict[str, Declared] = {}
         self._items: Declared | None = None
@@ -162,7 +165,7 @@ class Declared:
         """Return what applies to the value of a key."""
         found = self._inner.get(key)
         if found is None:
-            found = Declared(self._under(key), self._root)
+            found = Declared(self._under(key), self._places)
             # A map may have any keys at all, and these need not be kept.
             if key in self.names:
                 self._inner[key] = found
@@ -179,10 +182,9 @@ class Declared:
     def items(self) -> Declared:
         """Return what applies to the items of a list, whatever their position."""
         if self._items is None:
-            names = ("items", "prefixItems", "additionalItems", "contains")
-            found = [one.get(name) for one in self._schemas for name in names]
+            found = [one.get(name) for one in self._schemas for name in _ITEMS]
             inner = [one if isinstance(one, list) else [one] for one in found]
-            self._items = Declared(chain.from_iterable(inner), self._root)
+            self._items = Declared(chain.from_iterable(inner), self._places)
         return self._items
 
     def _under(self, key: str) -> Iterator[JsonValue]:
@@ -195,10 +197,10 @@ class Declared:
             fitting = [inner for text, inner in patterns.items() if _fits(text, key)]
             yield from fitting
             if not fitting:
-                yield one.get("additionalProperties")
+                yield from (one.get(name) for name in _FURTHER)
 
 
-def _applying(schemas: Iterable[JsonValue], root: Schema) -> Iterator[Schema]:
+def _applying(schemas: Iterable[JsonValue], places: _Places) -> Iterator[Schema]:
     waiting, seen = list(schemas), set[int]()
     # The list grows while it is read; a schema may refer to itself.
     for one in waiting:
@@ -210,39 +212,65 @@ def _applying(schemas: Iterable[JsonValue], root: Schema) -> Iterator[Schema]:
         waiting.extend(one.get(name) for name in _SAME_PLACE)
         for name in ("dependentSchemas", "dependencies"):
             waiting.extend(_mapping(one.get(name)).values())
-        waiting.extend(_referred(one.get(name), root) for name in ("$ref", "$dynamicRef"))
+        for name in _REFERENCES:
+            waiting.extend(places.referred(one, name))
 
 
-def _referred(reference: JsonValue, root: Schema) -> JsonValue:
-    """Return what a reference leads to: a place from the root on, or the schema of that anchor."""
-    if not isinstance(reference, str) or not reference.startswith("#"):
-        return None
-    anchor, *parts = reference[1:].split("/")
-    if anchor:
-        return next((one for one in _every(root) if _is_called(one, anchor)), None)
-    value: JsonValue = root
-    for part in parts:
-        name = unquote(part).replace("~1", "/").replace("~0", "~")
-        items = _sequence(value)
-        is_place = name.isdecimal() and int(name) < len(items)
-        value = items[int(name)] if is_place else _mapping(value).get(name)
-    return value
+class _Places:
+    """Where references of a schema lead to: the schemas by their URI, and those with an anchor.
+
+    A subschema with an `$id` is a document of its own, from which pointers in it start.
+    """
+
+    def __init__(self, root: Schema) -> None:
+        self._bases: dict[int, str] = {}
+        self._documents: dict[str, Schema] = {"": root}
+        self._anchored: dict[str, list[tuple[str, Schema]]] = {}
+        is_old = "draft-04" in str(root.get("$schema"))
+        waiting: list[tuple[JsonValue, str]] = [(root, "")]
+        for one, base in waiting:
+            within = base
+            if isinstance(one, Mapping):
+                anchors = [one.get("$anchor"), one.get("$dynamicAnchor")]
+                called = one.get("id" if is_old else "$id")
+                if isinstance(called, str):
+                    # An id that is a fragment is how drafts up to 7 write an anchor.
+                    within, _, anchor = _joined(base, called).partition("#")
+                    self._documents.setdefault(within, one)
+                    anchors.append(anchor)
+                for name in anchors:
+                    if isinstance(name, str):
+                        self._anchored.setdefault(name, []).append((within, one))
+                self._bases[id(one)] = within
+            inner = one.values() if isinstance(one, Mapping) else _sequence(one)
+            waiting.extend((value, within) for value in inner)
+
+    def referred(self, schema: Schema, keyword: str) -> Sequence[JsonValue]:
+        """Return what a reference may lead to: a dynamic one to several places."""
+        reference = schema.get(keyword)
+        if not isinstance(reference, str):
+            return ()
+        base, _, fragment = _joined(self._bases.get(id(schema), ""), reference).partition("#")
+        if keyword == "$recursiveRef":
+            return (self._documents[""], self._documents.get(base))
+        if fragment and not fragment.startswith("/"):
+            is_dynamic = keyword == "$dynamicRef"
+            anchored = self._anchored.get(unquote(fragment), ())
+            return [one for within, one in anchored if is_dynamic or within == base]
+        value: JsonValue = self._documents.get(base)
+        for part in fragment.split("/")[1:]:
+            name = unquote(part).replace("~1", "/").replace("~0", "~")
+            items = _sequence(value)
+            is_place = name.isdecimal() and int(name) < len(items)
+            value = items[int(name)] if is_place else _mapping(value).get(name)
+        return (value,)
 
 
-def _is_called(schema: Schema, anchor: str) -> bool:
-    return anchor in (schema.get("$anchor"), schema.get("$dynamicAnchor")) or (
-        schema.get("$id") == f"#{anchor}"
-    )
-
-
-def _every(root: JsonValue) -> Iterator[Schema]:
-    waiting = [root]
-    for one in waiting:
-        if isinstance(one, Mapping):
-            yield one
-            waiting.extend(one.values())
-        elif isinstance(one, list):
-            waiting.extend(one)
+def _joined(base: str, reference: str) -> str:
+    # `urljoin` knows no fragment of a URN.
+    if reference.startswith("#"):
+        return base + reference
+    return urljoin(base, reference)
 
 
 def _names(schemas: Sequence[Schema]) -> Iterator[str]:
@@ -441,7 +469,7 @@ class DocumentRules:
         put(self, "ignored_patterns", PathPatterns(self.ignored))
         put(self, "ordered_patterns", PathPatterns(self.ordered))
         put(self, "role_patterns", PathPatterns(self.roles))
-        put(self, "declared", Declared((self.schema,), self.schema))
+        put(self, "declared", Declared((self.schema,), _Places(self.schema)))
         put(self, "validator", CompiledSchema(self.schema))
 
 
