@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tests.builders.judged import ReturnedKind, Usage, read_returned
+from pytest_sopbench import OutputField
+from tests.builders.judged import FieldType, ReturnedKind, Usage, find_answer, read_returned
 
 TEXT = ReturnedKind.TEXT
 MAPPING = ReturnedKind.MAPPING
@@ -63,17 +64,6 @@ TOOL = {"role": "tool", "content": "tool result"}
             "said",
             id="state-with-blocks",
         ),
-        pytest.param(
-            {
-                "messages": [
-                    {"role": "assistant", "content": "said"},
-                    {"role": "assistant", "content": [{"toolUse": {}}]},
-                    {"role": "assistant", "content": None},
-                ]
-            },
-            "said",
-            id="state-whose-last-message-has-no-text",
-        ),
         pytest.param({"output": "said"}, "said", id="mapping-with-output"),
         pytest.param({"output": ["said", "so"], "steps": 3}, "said\nso", id="output-in-blocks"),
         pytest.param(Result("said"), "said", id="dataclass-with-output"),
@@ -86,6 +76,26 @@ def test_a_text_is_unwrapped(value: object, text: str) -> None:
 
     assert (TEXT, text) == (returned.kind, returned.text)
     assert returned.declared_error is None
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        pytest.param({"content": None, "tool_calls": [{"id": "1"}]}, id="asks-for-a-tool"),
+        pytest.param({"content": [{"toolUse": {}}]}, id="blocks-of-a-call"),
+        pytest.param({"content": "", "refusal": "I cannot help."}, id="refuses"),
+        pytest.param({"content": []}, id="says-nothing"),
+    ],
+)
+@pytest.mark.parametrize("wrap", [list, lambda messages: {"messages": messages}])
+def test_what_an_assistant_said_before_its_last_message_is_no_answer(last: Any, wrap: Any) -> None:
+    said = {"role": "assistant", "content": "<decision>refund</decision>", "tool_calls": [{}]}
+    returned = read_returned(wrap([USER, said, TOOL, {"role": "assistant", **last}]))
+
+    answer = find_answer(returned, (OutputField(name="decision", type=FieldType.TEXT),))
+
+    assert not answer.complete
+    assert answer.why.startswith("the last assistant message has no text")
 
 
 @pytest.mark.parametrize(

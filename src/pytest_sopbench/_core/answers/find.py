@@ -197,6 +197,8 @@ def _nothing_found(returned: Returned, required: Sequence[OutputField]) -> str:
         return returned.problem
     if returned.text.strip():
         return "no answer was found in the text"
+    if returned.messages:
+        return "the last assistant message has no text"
     if returned.kind is ReturnedKind.TEXT:
         return "the text is empty"
     if returned.mapping:
@@ -226,12 +228,10 @@ _TEXT_BLOCKS: Final = frozenset({"text", "output_text", "message"})
 
 
 def last_assistant_text(messages: Sequence[JsonValue]) -> str | None:
-    """Return the text of the last assistant message that has any."""
+    """Return the text of the last assistant message, empty if it only calls a tool or refuses."""
     for message in reversed(messages):
         if isinstance(message, Mapping) and _is_assistant(message):
-            text = text_of(message.get("content", message.get("text")))
-            if text:
-                return text
+            return text_of(message.get("content", message.get("text"))) or ""
     return None
 
 
