@@ -262,7 +262,7 @@ def test_runs_whose_task_or_domain_is_gone_are_named(approve: Approve) -> None:
     assert result.stdout.splitlines()[1:] == [
         "3 not approved",
         "  refunds/T9: refunds has no such task; is it renamed or its row deleted?",
-        "  old/T1: the domain old is not found; is it renamed or deleted?",
+        "  old/T1: the domain old is not found: name its folder with --domain",
         "  refunds/T2: its row has changed since; run it again",
     ]
 

@@ -366,6 +366,8 @@ BODIES = {
     "adds a row without a key": "self.orders['O-78'] = {}",
     "adds a key that is no text": "self.orders[True] = {'order_id': True}",
     "writes what JSON has no word for": "order['status'] = {1, 2}",
+    "writes a decimal": "import decimal; order['status'] = decimal.Decimal(0)",
+    "writes a tuple": "order['status'] = (1, 2)",
     "writes NaN": "order['paid'] = float('nan')",
     "writes itself": "order['self'] = order",
     "empties the world": "self.world.clear()",

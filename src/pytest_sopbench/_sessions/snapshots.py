@@ -300,7 +300,7 @@ class Approver:
     def _gone(self, record: RunRecord) -> str:
         domain = self._domains.get(record.domain)
         if domain is None:
-            return f"the domain {record.domain} is not found; is it renamed or deleted?"
+            return f"the domain {record.domain} is not found: name its folder with --domain"
         place = self._places[record.domain].get(record.task)
         if place is None:
             return f"{record.domain} has no such task; is it renamed or its row deleted?"
