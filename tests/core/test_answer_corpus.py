@@ -24,7 +24,18 @@ def read(name: str) -> dict[str, Any]:
 TASKS = read("tasks")
 TEXTS = {
     f"{part}-{name}": row
-    for part in ("one", "many", "fresh", "second", "third", "fourth", "fifth", "sixth", "seventh")
+    for part in (
+        "one",
+        "many",
+        "fresh",
+        "second",
+        "third",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+    )
     for name, row in read(part).items()
 }
 CLEAR = {name: row for name, row in TEXTS.items() if "unclear" not in row}

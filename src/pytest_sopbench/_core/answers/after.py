@@ -35,18 +35,19 @@ from .values import (
 )
 
 RETRACTIONS: Final = (
-    "actually", "apologies", "apologize", "as void", "cancel that", "correction", "disregard",
-    "do not rely", "do not submit", "do not use the above", "do not use these", "do not use this",
-    "does not hold", "doesn't hold", "don't rely", "don't use the above", "don't use these",
-    "don't use this", "forget that", "forget this", "have to revise", "hmm",
-    "hold on", "I guessed", "I made an error", "I overlooked", "I was wrong", "I will go on",
-    "I will replace this", "I'll go on", "I'll replace this", "ignore", "in fact", "incorrect",
-    "is that right", "looking again", "made this up", "made these values up", "mistake",
-    "mistaken", "must revise", "never mind", "nevermind", "no longer", "not complete the task",
-    "not final", "on second look", "on second thought", "oops", "prompt injection", "reconsider",
-    "retract", "retracting", "scratch that", "sorry", "strike that", "superseded", "take it back",
-    "take that back", "take this back", "to show the format", "unable to complete", "wait",
-    "withdraw", "withdrawn", "wrong case", "wrong task",
+    "actually", "apologies", "apologize", "as void", "cancel that", "changes the picture",
+    "correction", "disregard", "do not rely", "do not submit", "do not use the above",
+    "do not use these", "do not use this", "does not hold", "doesn't hold", "don't rely",
+    "don't use the above", "don't use these", "don't use this", "forget that", "forget this",
+    "have to revise", "hmm", "hold on", "I guessed", "I made an error", "I overlooked",
+    "I was wrong", "I will go on", "I will replace this", "I'll go on", "I'll replace this",
+    "ignore", "in fact", "incorrect", "is that right", "looking again", "made this up",
+    "made these values up", "mistake", "mistaken", "must revise", "never mind", "nevermind",
+    "no longer", "not complete the task", "not final", "on second look", "on second thought",
+    "oops", "prompt injection", "re-running", "reconsider", "rerunning", "retract", "retracting",
+    "scratch that", "sorry", "strike that", "superseded", "take it back", "take that back",
+    "take this back", "to show the format", "unable to complete", "wait", "withdraw", "withdrawn",
+    "wrong case", "wrong task",
 )  # fmt: skip
 """Words after an answer that take it back."""
 
@@ -64,10 +65,10 @@ HEDGES: Final = (
     "another case", "another task", "be confirmed", "be determined", "cannot be", "cannot decide",
     "cannot determine", "cannot tell", "contradict", "contradicts", "correct?",
     "could not complete", "could not decide", "did not run", "follows", "illustration", "invalid",
-    "invented", "isn't correct", "isn't right", "last week's", "made up", "may change",
-    "might change", "must not be used", "not be used", "not correct", "not right", "opposite",
-    "placeholders", "previous case", "shows the format", "still open", "subject to change", "tbc",
-    "tbd", "unknown", "will change", "will follow", "wrong",
+    "invented", "isn't correct", "isn't meant", "isn't right", "last week's", "made up",
+    "may change", "might change", "must not be used", "not be used", "not correct", "not meant",
+    "not right", "opposite", "placeholders", "previous case", "shows the format", "still open",
+    "subject to change", "tbc", "tbd", "unknown", "will change", "will follow", "wrong",
 )  # fmt: skip
 """Words that take an answer back alone or in a sentence about it: *draft*, *this is a draft*."""
 
@@ -76,7 +77,8 @@ _TAKEN_BACK: Final = re.compile(
     (
         rf"\b(?:{'|'.join(RETRACTIONS)})\b|"
         # A sentence about the answer, or one of nothing else.
-        r"(?:^|[.!?:;(\n\u2014])[ \t*_>#-]{0,9}(?:(?:this|that|these|those|it|I|subject|"
+        r"(?:^|[.!?:;(\n\u2014])[ \t*_>#^\u2191\u2b06-]{0,9}"
+        r"(?:(?:this|that|these|those|it|I|subject|"
         r"(?:the )?(?:above|(?:real |final |right )?answers?|values?|results?|outputs?))"
         rf"\b[^.!?\n]{{0,40}}?\b(?:{_HEDGED})(?!\w)|"
         rf"(?:to |is |only (?:an? )?)?(?:{_HEDGED})(?=[ \t*_]*(?:$|[.!,;:)\n])))"
@@ -217,7 +219,8 @@ class Afterwards:
                 return f"after the answer stands {quoted(words)} for {field.name}"
         chosen = self._chosen(one)
         words = (
-            self.other_label(rest, chosen)
+            _found(_none_made(self._names.all), rest)
+            or self.other_label(rest, chosen)
             or self._other_alone(rest, one)
             or self._other_outcome(rest, chosen)
             or self._other_amount(rest, one)
@@ -432,6 +435,13 @@ def _naming(names: tuple[str, ...], *, single: bool) -> re.Pattern[str]:
         r"(?P<words>[^\n]{0,400})",
         re.IGNORECASE,
     )
+
+
+@lru_cache(maxsize=64)
+def _none_made(names: tuple[str, ...]) -> re.Pattern[str]:
+    several = "|".join(map(name_pattern, (*names, *GENERIC)))
+    made = r"(?:(?:has|have|had|could|can) (?:yet )?be(?:en)?|was|were)\b"
+    return re.compile(rf"\bno (?:final )?(?:{several}) {made}", re.IGNORECASE)
 
 
 @lru_cache(maxsize=64)

@@ -197,10 +197,10 @@ def _nothing_found(returned: Returned, required: Sequence[OutputField]) -> str:
         return returned.problem
     if returned.text.strip():
         return "no answer was found in the text"
-    if returned.messages:
-        return "the last assistant message has no text"
-    if returned.kind is ReturnedKind.TEXT:
-        return "the text is empty"
+    if returned.messages or returned.kind is ReturnedKind.TEXT:
+        return (
+            f"the {'last assistant message has no text' if returned.messages else 'text is empty'}"
+        )
     if returned.mapping:
         return f"the mapping that was returned has {_given(returned.mapping, required)}"
     return "the mapping that was returned is empty"

@@ -72,8 +72,10 @@ _ANSWERING: Final = frozenset(
      "submit answer", "json dumps", "dumps", "complete", "done")
 )  # fmt: skip
 _ASKED: Final = re.compile(r"[`*)\"']{0,4}(?:\?|,? but\b|,? or\b)", re.IGNORECASE)
-_CHILD: Final = re.compile(r"<(item|li|value|entry|element)>([^<>]*)</\1>")
+_CHILD: Final = re.compile(r"<(\w{1,80})>([^<>]*)</\1>")
 """One item of a list that is written in tags: `<item>moisture</item>`."""
+
+_ITEMS: Final = frozenset(("item", "li", "value", "entry", "element"))
 
 _FEW_WORDS: Final = re.compile(r"[\w.'*-]+(?: [\w.'*-]+){0,2}")
 _OPENS, _CLOSES = "\"'\u201c\u2018\u201e\u00ab", "\"'\u201d\u2019\u201c\u00bb"
@@ -323,7 +325,8 @@ class Reader:
         known = self._fields.get(name)
         if known is not None and known.type is FieldType.LIST:
             source = self.seen.source[one.inner_start : one.inner_end]
-            if _CHILD.search(source):
+            names = {*_ITEMS, *_singular(name)}
+            if any(fold(one[1]) in names for one in _CHILD.finditer(source)):
                 # Some items in tags and some beside them are no list.
                 items = _items_in_tags(source)
                 is_list = items and not is_placeholder(known, items)
@@ -511,6 +514,16 @@ class Reader:
                 parts.append(self.text[end : max(one.start, end)])
                 end = max(end, one.end)
         return "\n".join((*parts, self.text[end:])).replace(BLANK, " ")
+
+
+def _singular(name: str) -> Iterator[str]:
+    """Yield what one item of a list of this name may be called: `roles`, `missing_entries`."""
+    words = fold(name).split()
+    for end, single in (("ies", "y"), ("es", ""), ("s", "")):
+        if words[-1].endswith(end):
+            one = words[-1].removesuffix(end) + single
+            yield one
+            yield " ".join((*words[:-1], one))
 
 
 def _items_in_tags(inside: str) -> list[JsonValue]:

@@ -58,6 +58,12 @@ _HTML: Final = re.compile(
     rf"</t[dh]>\s*<t[dh](?:\s[^<>]*)?>|</?({'|'.join(_FORMATS)})(?:\s[^<>]*)?/?>", re.IGNORECASE
 )
 _STRUCK_OUT: Final = re.compile(r"~~(?=\S)[^~\n]+~~")
+_CALLED: Final = re.compile(
+    r"^\[(?:tool|call|function|action)\b[^\n]*\n+\[(?:result|output|response)\][^\n]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The lines of a transcript that say which tool was called, and what came of it."""
+
 _CODE: Final = 4
 _FENCE: Final = re.compile(r" {0,3}(?:```|~~~)")
 
@@ -190,6 +196,7 @@ def _thoughts(text: str, fields: frozenset[str]) -> list[tuple[int, int]]:
         spans.append((0, channels[0].start()))
     if "<|" in text or "_of_turn>" in text or "</s>" in text:
         spans += [match.span() for match in _CONTROL.finditer(text)]
+    spans += [match.span() for match in _CALLED.finditer(text)]
     return _merged(spans)
 
 

@@ -172,8 +172,8 @@ _LEFT_OPEN: Final = re.compile(
 )
 _ASIDE: Final = re.compile(r"\([^()\s]*\s")
 _OPEN_LIST: Final = re.compile(
-    r"\b(?:not sure|unsure|or|maybe|perhaps|possibly)\b|\?$|\.{2}|\u2026|<[^<>]*>|\[|"
-    r"(?:^none|\w{5})[.!?]\s+\w",
+    r"\b(?:not sure|unsure|or|maybe|perhaps|possibly|etc|and so on|and (?:more|others)$)\b|"
+    r"\?$|\.{2}|\u2026|<[^<>]*>|\[|(?:^none|\w{5})[.!?]\s+\w",
     re.IGNORECASE,
 )
 _ITEM: Final = re.compile(r"(?:^|\n)[ \t]*[-*][ \t]+")
@@ -234,7 +234,8 @@ _NO_ANSWER: Final = re.compile(
     r"preliminary|tentative(?:ly)?|(?:another|other|second|first) (?:reviewer|reader)|"
     r"currently (?:shows|says|reads)|guess\w*|interim|provisional\w*|in progress|illustrat\w*|"
     r"dummy|mock|imagin\w*|assume|invented|made up|may|can still|opinion|mistakes?|still|"
-    r"should look|tells?|told|asks? me|wants|claims|ticket stands|another case|was$|say$|then$|"
+    r"looks? like (?:this|that|so$|the following)|(?:should|must|has to) look|"
+    r"tells?|told|asks? me|wants|claims|ticket stands|another case|was$|say$|then$|"
     r"per (?!the sop|sop|section|step|rule|policy)|"
     r"according to (?:the |my |a )?(?:customer|user|client|caller|night|day|old|other|colleague)|"
     r"(?:recorded|filed|entered|decided) by)\b|"
