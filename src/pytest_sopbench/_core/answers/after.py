@@ -67,8 +67,9 @@ HEDGES: Final = (
     "could not complete", "could not decide", "did not run", "follows", "illustration", "invalid",
     "invented", "isn't correct", "isn't meant", "isn't right", "last week's", "made up",
     "may change", "might change", "must not be used", "not be used", "not correct", "not meant",
-    "not right", "opposite", "placeholders", "previous case", "shows the format", "still open",
-    "subject to change", "tbc", "tbd", "unknown", "will change", "will follow", "wrong",
+    "not right", "opposite", "placeholders", "pre-fill", "pre-filled", "prefilled", "previous case",
+    "shows the format", "still open", "subject to change", "tbc", "tbd", "unknown", "will change",
+    "will follow", "wrong",
 )  # fmt: skip
 """Words that take an answer back alone or in a sentence about it: *draft*, *this is a draft*."""
 

@@ -59,7 +59,8 @@ _HTML: Final = re.compile(
 )
 _STRUCK_OUT: Final = re.compile(r"~~(?=\S)[^~\n]+~~")
 _CALLED: Final = re.compile(
-    r"^\[(?:tool|call|function|action)\b[^\n]*\n+\[(?:result|output|response)\][^\n]*",
+    r"^\[(?:tool|call|function|action)\b[^\n]*\n+\[(?:result|output|response)\][^\n]*"
+    r"|^TOOL \w+\W*\{[^\n]*",
     re.IGNORECASE | re.MULTILINE,
 )
 """The lines of a transcript that say which tool was called, and what came of it."""
