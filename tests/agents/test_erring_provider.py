@@ -304,6 +304,20 @@ def test_a_reply_that_a_filter_cut_off_is_no_answer_though_one_stands_in_it(
     assert "content filter: the provider withheld the reply (violence: high)" in json.dumps(runs)
 
 
+def test_a_reply_with_two_choices_is_none(
+    pytester: pytest.Pytester, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [f'<final_output>{{"grade": "{grade}"}}</final_output>' for grade in ("retest", "pass")]
+    choices = [{"message": {"role": "assistant", "content": one}} for one in said]
+    answering(monkeypatch, CHAT, {"choices": choices})
+
+    with Erring(rate=0) as server:
+        runs = runs_of(pytester, server, "react:openai/m", "--sop-sample=first:1")
+
+    assert ["unavailable"] == [one["outcome"] for one in runs]
+    assert "it has 2 choices where one was asked for" in json.dumps(runs)
+
+
 @pytest.mark.parametrize("model", CLIENTS, ids=lambda one: one.partition("/")[0])
 def test_a_history_is_valid_whatever_the_model_wrote(model: str) -> None:
     for kind in OF_THE_MODEL:

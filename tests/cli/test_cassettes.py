@@ -103,6 +103,7 @@ def test_check_is_content_with_what_is_whole(root: Path) -> None:
         pytest.param('"light"', '"heavy"', "trial 1: changed since it was recorded", id="reply"),
         pytest.param('"light"', '"sk-' + "a1" * 10 + '"', "key of OpenAI or alike", id="secret"),
         pytest.param('"requests":1', '"requests":2', "ends before all requests", id="cut"),
+        pytest.param('"requests":1', '"requests":0', "key 'requests' is missing", id="one too few"),
         pytest.param('"task":"T_01"', '"task":"T_02"', "in the place of another", id="renamed"),
     ],
 )
@@ -128,6 +129,23 @@ def test_check_names_a_recording_without_a_request(root: Path) -> None:
 
     assert 1 == result.exit_code
     assert "T_02.jsonl: trial 1: no request in it" in result.output
+
+
+def test_check_names_a_file_without_a_recording(root: Path) -> None:
+    path = cassette_path(root, place("T_01"))
+    path.write_text(path.read_text().splitlines()[0])
+
+    result = cassettes("check")
+
+    assert 1 == result.exit_code
+    assert "T_01.jsonl: no recording in it" in result.output
+
+
+def test_check_asks_for_no_line_end_that_a_replay_does_not_need(root: Path) -> None:
+    path = cassette_path(root, place("T_01"))
+    path.write_text(path.read_text().rstrip("\n"))
+
+    assert 0 == cassettes("check").exit_code
 
 
 def test_check_names_a_recording_without_a_checksum(root: Path) -> None:

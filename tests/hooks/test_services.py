@@ -296,6 +296,7 @@ CHILDREN: dict[str, Ends] = {
         "greedy": ("error", "ready for 0 runs"),
         "ends-ready": ("crash", "ended in the middle of a run"),
         "garbles": ("error", "no message of the protocol"),
+        "never-ends-a-line": ("error", "a line of more than 16,777,216 bytes"),
         "garbles-letters": ("error", "output is not UTF-8 at byte"),
         "falls": ("crash", "status 0: out of memory"),
         "invents": ("no_answer", ""),

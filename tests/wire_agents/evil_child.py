@@ -65,6 +65,11 @@ match what:
         sys.stdin.readline()
         print("not of the protocol", flush=True)
         time.sleep(600)
+    case "never-ends-a-line":
+        ready()
+        run = json.loads(sys.stdin.readline())["run"]["id"]
+        print(json.dumps({"type": "answer", "run": run, "output": "x" * 17_000_000}), flush=True)
+        time.sleep(600)
     case "garbles-letters":
         ready()
         run = json.loads(sys.stdin.readline())["run"]["id"]

@@ -378,11 +378,14 @@ def survey(path: Path) -> Survey:
             behind = number + 1 + max(0, int(told["requests"]))
             trials[int(told["trial"])] = _trial(told, lines[number + 1 : behind])
             number = behind
-        if number != len(lines) or not content.endswith(b"\n"):
+        if number != len(lines):
             msg = "the file ends before all requests that it announces"
             raise ValueError(msg)  # noqa: TRY301 - as above
         place = TaskPlace(str(head["agent"]), str(head["domain"]), str(head["task"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
+    except KeyError as fault:
+        msg = f"{path}: cannot be read: key {fault} is missing where a trial should begin"
+        raise CassetteError(msg, hint=DAMAGED) from fault
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as fault:
         msg = f"{path}: cannot be read: {fault}"
         raise CassetteError(msg, hint=DAMAGED) from fault
     return Survey(path=path, place=place, trials=trials, size=len(content))
@@ -476,6 +479,8 @@ def _is_gone(one: Survey, tasks: TasksOf) -> bool:
 
 
 def _faults_of_trials(one: Survey) -> Iterator[str]:
+    if not one.trials:
+        yield f"{one.path}: no recording in it: {DAMAGED}"
     for number, trial in one.trials.items():
         if not trial.is_sealed:
             yield f"{one.path}: trial {number}: {CHANGED}: {DAMAGED}"

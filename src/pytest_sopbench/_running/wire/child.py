@@ -480,10 +480,13 @@ class LinesChild:
         """Do what a line asks for.
 
         Raises:
-            ServiceError: it is none of the protocol, or no UTF-8.
+            ServiceError: it is none of the protocol, no UTF-8, or too long.
         """
         if not line.strip():
             return
+        if len(line) == LARGEST_OUTPUT and not line.endswith(b"\n"):
+            msg = f"the child wrote a line of more than {LARGEST_OUTPUT:,} bytes"
+            raise ServiceError(msg)
         message, kind, name = _message_of(line)
         if kind == "ready":
             self._hear_ready(message)

@@ -83,7 +83,11 @@ def find_fault(data: Mapping[str, Any]) -> str:
     choices: object = data.get("choices")
     if not isinstance(choices, list) or not choices:
         return "it has no choices"
-    choice = as_object(cast("list[object]", choices)[0])
+    several = cast("list[object]", choices)
+    if len(several) > 1:
+        # Nobody knows which of them holds.
+        return f"it has {len(several)} choices where one was asked for"
+    choice = as_object(several[0])
     if choice is None:
         return "its choice is no object"
     if choice.get("finish_reason") == FILTERED:
