@@ -205,11 +205,19 @@ def test_what_no_task_and_what_one_task_holds_is_listed(lab: Any, show: Any) -> 
 def test_a_clause_that_no_task_holds_fails_where_that_is_asked(lab: Any, show: Any) -> None:
     lab.rows(without_any_risk)
 
-    held, short = show("--fail-under", "80"), show("--fail-under", "81")
+    held, short = show("--fail-under", "80%"), show("--fail-under", "0.81")
 
     assert "3.2      by no task" in held.output
     assert (0, 1) == (held.exit_code, short.exit_code)
-    assert "80.0 % of the clauses, --fail-under is 81" in short.stderr
+    assert "80.0 % of the clauses, --fail-under is 0.81" in short.stderr
+
+
+@pytest.mark.parametrize("bound", ["nan", "80", "-1", "1e-400x"])
+def test_a_bound_that_is_no_rate_is_refused(lab: Any, show: Any, bound: str) -> None:
+    result = show("--fail-under", bound)
+
+    assert 2 == result.exit_code
+    assert "a rate from 0 to 1 expected, such as 0.9 or 90%" in result.stderr
 
 
 def test_no_clause_at_all_reaches_no_bound(lab: Any, show: Any) -> None:
@@ -256,7 +264,7 @@ def test_what_says_nothing_beside_coverage_is_refused(show: Any, words: tuple[st
 
 
 def test_its_options_alone_are_refused(show: Any) -> None:
-    assert 2 == sopbench("show", "last", "--fail-under", "3").exit_code
+    assert 2 == sopbench("show", "last", "--fail-under", "3%").exit_code
 
 
 # Of a session.

@@ -557,8 +557,8 @@ def test_a_sample_of_a_part_of_the_mutants_is_refused(parcels: Path) -> None:
 def test_mutants_that_were_not_run_are_an_error_and_hold_no_gate(parcels: Path) -> None:
     (parcels / "policy.py").write_text("import os\n\nos._exit(3)\n")
 
-    result = sopbench("audit", str(parcels), "--mutants", "--fail-under=1")
+    result = sopbench("audit", str(parcels), "--mutants", "--fail-under=1%")
 
     assert 1 == result.exit_code
     assert "mutants-unfinished" in result.stdout
-    assert "not every wrong agent was run, and --fail-under asks for 1 %" in result.stderr
+    assert "not every wrong agent was run, and --fail-under asks for 0.01" in result.stderr

@@ -11,6 +11,7 @@ from typing import Final, NoReturn
 
 import click
 
+from pytest_sopbench._core.gates.conditions import read_fail_under
 from pytest_sopbench._core.hiding import harmless, secrets_of
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
@@ -75,6 +76,18 @@ class FrontDoor(click.Group):
         if _DOUBTED in ctx.meta:
             sys.exit(INCONCLUSIVE)
         return result
+
+
+def read_rate(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
+    """Read a share from 0 to 1 as a gate on TSR has it, `0.9` or `90%`: the callback of an option.
+
+    Raises:
+        click.BadParameter: it is none.
+    """
+    try:
+        return None if value is None else read_fail_under(value).value
+    except ValueError as fault:
+        raise click.BadParameter(str(fault)) from None
 
 
 def project() -> Project:

@@ -37,6 +37,7 @@ from pytest_sopbench._cli.app import (
     known_mask,
     path_of,
     project,
+    read_rate,
     refuse,
     say_lines,
     tell,
@@ -68,9 +69,9 @@ from pytest_sopbench.errors import SopbenchError
 @click.option("--write-sample", is_flag=True, help="Write what --sop-sample=strong takes.")
 @click.option(
     "--fail-under",
-    type=click.FloatRange(0, 100),
-    metavar="P",
-    help="End with status 1 if fewer than P % of the mutants fail the suite.",
+    callback=read_rate,
+    metavar="RATE",
+    help="With --mutants: status 1 if a smaller share of them fails the suite (0.9 or 90%).",
 )
 @click.option(
     "--time-limit",
@@ -116,10 +117,10 @@ def _reached(audits: Sequence[Audit], bound: float | None) -> bool:
     for one in audits:
         percent = one.score.percent if one.score else 0.0
         is_whole = one.score is None or one.score.is_whole
-        if one.score is None or not is_whole or percent < bound:
+        if one.score is None or not is_whole or percent / 100 < bound:
             share = f"{percent:.1f} % of the mutants fail the suite"
             share = share if is_whole else "not every wrong agent was run"
-            tell(f"{one.name}: {share}, and --fail-under asks for {bound:g} %")
+            tell(f"{one.name}: {share}, and --fail-under asks for {bound:g}")
             reached = False
     return reached
 
@@ -218,7 +219,7 @@ def _show_domain(
     if found.problems:
         tell(f"{found.name}: not every task was followed, so these numbers are too low")
         sys.exit(FAILS)
-    if fail_under is not None and found.percent < fail_under:
+    if fail_under is not None and found.percent / 100 < fail_under:
         tell(f"{found.name}: {found.percent:.1f} % of the clauses, --fail-under is {fail_under:g}")
         sys.exit(FAILS)
 

@@ -24,6 +24,7 @@ from pytest_sopbench._cli.app import (
     full_session,
     path_of,
     project_redaction,
+    read_rate,
     refuse,
     refuse_beside,
     say_lines,
@@ -61,9 +62,9 @@ from pytest_sopbench._sessions.saved import SavedSession, planned_records, summa
 @click.option("--to", metavar="html=FILE", help="With --coverage: a page beside the procedure.")
 @click.option(
     "--fail-under",
-    type=click.FloatRange(0, 100),
-    metavar="P",
-    help="With --coverage of a domain: status 1 if tasks hold fewer than P % of its clauses.",
+    callback=read_rate,
+    metavar="RATE",
+    help="With --coverage of a domain: status 1 if tasks hold less of its clauses (0.9 or 90%).",
 )
 @domain_option
 def show(  # noqa: PLR0913 - click gives each option
