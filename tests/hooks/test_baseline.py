@@ -50,6 +50,12 @@ class TestWithoutABaseline:
         result.stdout.no_fnmatch_line("vs main*")
         assert OK == pytester.runpytest(*AGAINST_MAIN, RIGHT).ret
 
+    def test_it_may_be_kept_under_the_same_name(self, pytester: pytest.Pytester) -> None:
+        result = pytester.runpytest(LAB, RIGHT, "--sop-compare=main,create", "--sop-save=main")
+
+        result.stdout.fnmatch_lines(["*this session is the baseline now: *main.jsonl"])
+        result.stdout.no_fnmatch_line("*another session*")
+
     def test_a_path_is_made_with_its_folders(self, pytester: pytest.Pytester) -> None:
         pytester.runpytest(LAB, RIGHT, "--sop-compare=accepted/lab.jsonl,create")
 

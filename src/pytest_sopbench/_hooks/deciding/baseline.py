@@ -10,6 +10,7 @@ import pytest
 from pytest_sopbench._core.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions import COMPARISON_GATES, gate_text
 from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._hooks.results.saving import kept_path
 from pytest_sopbench._hooks.session.session import SopSession, check_writable, deselection_reason
 from pytest_sopbench._sessions.atomic import copy_file
 from pytest_sopbench._sessions.commands.gate import agents_left_out, compare_saved
@@ -144,7 +145,8 @@ class Baseline:
         try:
             if not path.exists():
                 copy_file(current.path, path)
-            elif not followed(path).samefile(current.path):
+            # `--sop-save` may have kept it under this name a moment ago.
+            elif path != kept_path(self._sop) and not followed(path).samefile(current.path):
                 self.remarks = (f"{shown} is not written: another session has become it meanwhile",)
                 return
         except OSError as fault:
