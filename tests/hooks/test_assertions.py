@@ -263,6 +263,7 @@ NO_TOOL = (
     'sop_run.assert_called("delete_booking", times=0)',
     'sop_run.assert_called("measure", before="delete_booking")',
     'sop_run.assert_called("measure", after=["archive", "delete_booking"])',
+    'sop_run.assert_trajectory([], match="subset", per_tool={"delete_booking": "exact"})',
 )
 
 
@@ -291,6 +292,20 @@ def test_a_slip_in_the_name_of_a_tool_is_told_with_what_it_resembles(
 
     pytest.LineMatcher(said).fnmatch_lines(
         ["*has no tool 'mesure'", "*its tools are measure, archive, wire; did you mean 'measure'?"]
+    )
+
+
+@pytest.mark.usefixtures("fails")
+def test_a_slip_in_the_name_of_an_argument_is_told(pytester: pytest.Pytester) -> None:
+    call = 'sop_run.assert_called("measure", arguments={"sample_ids": "S-1"}, times=0)'
+
+    said = failure_of(outcome_of(pytester, call))
+
+    pytest.LineMatcher(said).fnmatch_lines(
+        [
+            "*ValueError: the test is wrong, *measure has no parameter 'sample_ids'",
+            "*its parameters are *; did you mean 'sample_id'?",
+        ]
     )
 
 

@@ -54,6 +54,8 @@ NO_CONTRACT = "the domain {domain} has no contract\nwrite one under 'contract' i
 NO_TOOL = """the test is wrong, whatever the agent did: the domain {domain} has no tool {name!r}
 {hint}
 calls of tools that do not exist lower the tool accuracy, and stand in sop_run.trace.calls"""
+NO_PARAMETER = """the test is wrong, whatever the agent did: {tool} has no parameter {name!r}
+{hint}"""
 NO_STATE = (
     "what the calls of the run changed is not known, or the domain {domain} has no world.json"
 )
@@ -401,9 +403,10 @@ class Run:
 
         Raises:
             AssertionError: with both trajectories side by side, and the first departure.
-            ValueError: a word is unknown.
+            ValueError: a word is unknown, or a tool of `per_tool`.
         """
         __tracebackhide__ = True
+        self._check_tools(per_tool or ())
         why = UNSEEN
         if self.trace.calls_are_seen:
             with masking(self._redaction.text):
@@ -441,7 +444,8 @@ class Run:
 
         Raises:
             AssertionError: with the reason, and the calls that were made.
-            ValueError: the domain has no tool of one of these names.
+            ValueError: the domain has no tool of one of these names, or the tool has no such
+                argument.
         """
         __tracebackhide__ = True
         demand = CallDemand(
@@ -453,6 +457,7 @@ class Run:
             succeeded=succeeded,
         )
         self._check_tools((name, *demand.before, *demand.after))
+        self._check_arguments(name, arguments or ())
         with masking(self._redaction.text):
             why = self._unmet(demand.words(), unmet_call(demand, self.trace.calls))
         _fail(why)
@@ -478,14 +483,23 @@ class Run:
         stranger = next((name for name in asked if name not in tools), None)
         if stranger is not None:
             known = f"its tools are {listed(tools)}" if tools else "it has no tools"
-            near = did_you_mean(stranger, tools)
-            raise ValueError(
-                NO_TOOL.format(
-                    domain=domain.name,
-                    name=stranger,
-                    hint=" ".join(filter(None, (f"{known};", near))).rstrip(";"),
-                )
-            )
+            hint = _known_and_near(known, stranger, tools)
+            raise ValueError(NO_TOOL.format(domain=domain.name, name=stranger, hint=hint))
+
+    def _check_arguments(self, tool: str, asked: Iterable[str]) -> None:
+        """Refuse arguments that no call of a tool can have, as long as it is right."""
+        __tracebackhide__ = True
+        specs = self._judged.ref.domain.domain.tool_specs
+        schema = next(one.parameters for one in specs if one.name == tool)
+        if schema.get("additionalProperties") or "patternProperties" in schema:
+            return
+        properties = schema.get("properties")
+        known = tuple(properties) if isinstance(properties, Mapping) else ()
+        for name in asked:
+            if name not in known:
+                has = f"its parameters are {listed(known)}" if known else "it has no parameters"
+                hint = _known_and_near(has, name, known)
+                raise ValueError(NO_PARAMETER.format(tool=tool, name=name, hint=hint))
 
     def _unmet(self, words: str, unmet: Unmet | None) -> str:
         if not self.trace.calls_are_seen:
@@ -672,6 +686,10 @@ class Run:
             error = AssertionError(why)
             self._failed_on = about, error
             raise error
+
+
+def _known_and_near(known: str, name: str, names: Sequence[str]) -> str:
+    return " ".join(filter(None, (f"{known};", did_you_mean(name, names)))).rstrip(";")
 
 
 def _fail(why: str) -> None:
