@@ -282,6 +282,22 @@ def test_what_was_not_judged_is_judged_by_rescoring_and_nothing_else_is_paid_for
     assert outcomes(pytester, "same.jsonl") == outcomes(pytester, "whole.jsonl")
 
 
+def test_a_session_whose_judge_is_away_is_not_rescored(
+    pytester: pytest.Pytester, stub: Any
+) -> None:
+    metadata = make_claims(pytester, 4) / "metadata.json"
+    session(pytester, f"--sop-save={KEPT}")
+    metadata.write_text(metadata.read_text().replace(RUBRIC, f"{RUBRIC} Nothing else."))
+    stub.err("500")
+
+    result = sopbench("rescore", KEPT, "--scoring=exact", "--out=again.jsonl")
+
+    assert 1 == result.exit_code
+    assert "4 runs cannot be judged again, so nothing is written" in result.output
+    assert "the function or the model that compares its fields gave no judgement" in result.output
+    assert not (pytester.path / "again.jsonl").exists()
+
+
 def test_a_session_that_is_resumed_pays_for_what_was_not_judged(
     pytester: pytest.Pytester, stub: Any
 ) -> None:

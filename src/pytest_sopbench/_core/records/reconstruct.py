@@ -147,6 +147,7 @@ def recorded_trajectory(record: RunRecord) -> Trajectory:
 NO_LOG: Final = "its record does not hold what the agent returned, and its event log is not kept"
 CHANGED: Final = "its row has changed since"
 MASKED: Final = "a value that decides is masked"
+NOT_COMPARED: Final = "the function or the model that compares its fields gave no judgement"
 OTHERWISE: Final = "what was kept of it comes to another outcome than the one recorded"
 RULES_CHANGED: Final = (
     "the rules have changed since, its record is not whole, and its event log is not kept"
@@ -314,6 +315,9 @@ def _judged_anew(
 def _checked(made: RunRecord, record: RunRecord) -> Rescored:
     if MASK in _spelled(made.answer or {}):
         return Rescored(record=record, why=MASKED)
+    is_asked = any(one.held is None for one in made.compared)
+    if is_asked and was_not_judged(made) and not was_not_judged(record):
+        return Rescored(record=record, why=NOT_COMPARED)
     return Rescored(record=made)
 
 
