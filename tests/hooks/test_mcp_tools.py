@@ -134,6 +134,17 @@ def test_a_server_that_is_gone_is_no_provider_that_is_away(
     assert "rate limit" not in said
 
 
+def test_a_number_that_json_does_not_have_is_no_result(
+    pytester: pytest.Pytester, lab: Path, saved: ReadSaved
+) -> None:
+    serve_by_mcp(lab, "structured", "nan")
+
+    result = pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right")
+
+    assert {"unavailable", "not_run"} == {*saved().outcomes.values()}
+    result.stdout.fnmatch_lines(["*McpServerGoneError: a tool gave what is no JSON: a number that is not finite*"])
+
+
 def test_a_call_that_is_never_answered_is_bounded_by_the_time_limit_of_its_run(
     pytester: pytest.Pytester, lab: Path, saved: ReadSaved
 ) -> None:

@@ -70,6 +70,9 @@ def page(cursor: str | None) -> dict[str, Any]:
     return {"tools": tools[place : place + 1], **more}
 
 
+ODD = {"reading": float("nan")} if "nan" in HABITS else {}
+
+
 def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     made = next(CALLS)
     if "garbage" in HABITS:
@@ -91,7 +94,7 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         found = looked_up(name, arguments)
     except LookupError as error:
         return told(str(error.args[0]), isError=True)
-    structured = {"structuredContent": found} if "structured" in HABITS else {}
+    structured = {"structuredContent": {**found, **ODD}} if "structured" in HABITS else {}
     return told(json.dumps(found), **structured)
 
 

@@ -496,9 +496,17 @@ def _value(result: CallToolResult) -> JsonValue:
 
     That is its structured content, or else its content: a text as it is, if it is not a JSON object
     or list; what is no text as the object that the protocol has for it; several as a list.
+
+    Raises:
+        McpServerGoneError: it holds a number that JSON does not have.
     """
     if result.structured_content is not None:
-        return to_json_value(result.structured_content)
+        notes: list[str] = []
+        value = to_json_value(result.structured_content, notes)
+        if notes:
+            msg = f"a tool gave what is no JSON: {notes[0]}"
+            raise McpServerGoneError(msg)
+        return value
     parts = [_part(one) for one in result.content]
     if result.is_error and all(isinstance(one, str) for one in parts):
         return "\n".join(map(str, parts)) or "the tool failed, and said nothing of it"
