@@ -140,6 +140,53 @@ def test_the_same_behaviour_passes(pytester: pytest.Pytester) -> None:
     result.stdout.no_fnmatch_line("*SOP snapshots*")
 
 
+LATER = """
+from clerks import steady
+
+SEEN = []
+
+
+def agent(inputs, tools):
+    SEEN.append(inputs["sample_id"])
+    if len(SEEN) == 2:
+        tools.execute_tool("measure", {"sample_id": "again"})
+    return steady(inputs, tools)
+"""
+TWO_TRIALS = (
+    "-psyrupy",
+    "test_steps.py",
+    "--sop-domain=lab::T_01",
+    "--agent=later:agent",
+    "--sop-trials=2",
+)
+
+
+@pytest.mark.usefixtures("approved")
+def test_every_trial_is_compared(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(later=LATER)
+
+    result = pytester.runpytest(*TWO_TRIALS)
+
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "E       assert 1 added: lab/T_01/t2 departs from its snapshot",
+            "E         added   step 1 *",
+            "E         only the first trial of a task can be approved",
+        ]
+    )
+
+
+def test_an_update_writes_the_first_trial_and_compares_no_other(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(later=LATER)
+
+    result = pytester.runpytest(*TWO_TRIALS, UPDATE)
+
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["1 snapshot generated."])
+    assert "again" not in files()["T_01.json"]
+
+
 def test_a_task_without_snapshot_fails_and_says_what_was_done(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest(*LAB, "-k", "T_01")
 

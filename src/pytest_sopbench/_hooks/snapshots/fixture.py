@@ -53,7 +53,7 @@ class SopSnapshot:
     """What a trajectory is compared with: `assert sop_run.trajectory == sop_snapshot`.
 
     It reads what was approved and decides; syrupy writes if that is asked for, and counts.
-    Only the first trial of a task is compared and approved.
+    Every trial of a task is compared, and the first one alone is approved.
     """
 
     __hash__ = None  # type: ignore[assignment]  # as any value that only compares
@@ -79,8 +79,8 @@ class SopSnapshot:
     def __eq__(self, other: object) -> bool:
         given = self._trajectory(other)
         self.compared = True
-        if self._key.trial > 1:
-            # What was approved is the first trial's; the others say how far it can be relied on.
+        if self._key.trial > 1 and is_update(self._item.config):
+            # The first trial is approved at this moment, in another process perhaps.
             return True
         self._place(given)
         made = self._rules.normalised(self._redacted(given))
@@ -129,7 +129,7 @@ class SopSnapshot:
 
     @property
     def _title(self) -> str:
-        return one_line(self._named)
+        return one_line(self._named) + (f"/t{self._key.trial}" if self._key.trial > 1 else "")
 
     @property
     def _named(self) -> str:
@@ -200,6 +200,8 @@ class SopSnapshot:
     def _approve(self) -> str:
         if self._run.refusal:
             return f"this run cannot be approved: {self._run.refusal}"
+        if self._key.trial > 1:
+            return "only the first trial of a task can be approved"
         if self._of_state:
             # A saved session is approved by its calls.
             return "to approve it: run this test again with --snapshot-update"
@@ -237,14 +239,19 @@ def check_syrupy(config: pytest.Config, where: str) -> None:
     raise pytest.UsageError(msg)
 
 
+def is_update(config: pytest.Config) -> bool:
+    """Whether syrupy is to write what the runs do now."""
+    option: Any = config.option
+    return bool(option.update_snapshots or getattr(option, "update_new_snapshots_only", False))
+
+
 def check_update(config: pytest.Config, where: str, agents: Sequence[str]) -> None:
     """Refuse to approve what several agents do at once: the last one would replace the others.
 
     Raises:
         pytest.UsageError: snapshots are to be written.
     """
-    option: Any = config.option
-    if option.update_snapshots or getattr(option, "update_new_snapshots_only", False):
+    if is_update(config):
         msg = (
             f"{where}: --snapshot-update: a task has one snapshot, and several agents run it: "
             f"{', '.join(agents)}\nupdate with the agent that is right, or approve what several do "
@@ -256,11 +263,9 @@ def check_update(config: pytest.Config, where: str, agents: Sequence[str]) -> No
 def not_approved(item: pytest.Item) -> str:
     """Say why the run of an item was not approved if that was asked for, or nothing."""
     option: Any = item.config.option
-    if item.stash[REF].key.trial > 1:
+    if item.stash[REF].key.trial > 1 or not is_update(item.config):
         return ""
     run, snapshot = item.stash.get(RUN, None), item.stash.get(SNAPSHOT, None)
-    if not (option.update_snapshots or getattr(option, "update_new_snapshots_only", False)):
-        return ""
     if run is None or snapshot is None:
         return "it was not run"
     if not option.update_snapshots and snapshot.exists:
