@@ -167,6 +167,9 @@ def test_it_is_asked_for_no_more_than_once(desk: Any, scripted: Any) -> None:
     assert ("no_answer", 2) == (ran.verdict.outcome.value, len(client.asked))
 
 
+CUT = '<final_output>{"hazard_class": "Haz'
+
+
 @pytest.mark.parametrize(
     ("reply", "reason", "asked"),
     [
@@ -178,6 +181,7 @@ def test_it_is_asked_for_no_more_than_once(desk: Any, scripted: Any) -> None:
         ),
         pytest.param(ending("", StopReason.CONTENT_FILTER), "content filter", 1, id="filter"),
         pytest.param(ending("The cl", StopReason.LENGTH), "cut off", 2, id="length"),
+        pytest.param(ending(CUT, StopReason.LENGTH), "cut off", 2, id="length in its mark"),
         pytest.param(ending("", StopReason.END), "empty reply", 2, id="empty"),
     ],
 )

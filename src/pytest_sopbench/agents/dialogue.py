@@ -154,7 +154,9 @@ class Dialogue:
             turn = self._protocol.read(reply)
             self._keep(turn.message)
             self._notes += turn.notes
-            if has_answer(turn.text, self._fields):
+            # What is cut off may be cut in its answer.
+            is_whole = reply.stop is not StopReason.LENGTH or self._asked_again
+            if is_whole and has_answer(turn.text, self._fields):
                 self._answer = turn.text
             if turn.requests:
                 self._take(turn.requests, (yield turn.requests))
@@ -280,7 +282,8 @@ def _on_a_line(name: str, allowed: object, text: str) -> bool:
 
 
 def _is_only_answer(text: str, allowed: object) -> bool:
-    if re.search(r"<(final_\w+|answer|decision)>\s*[^<\s]", text, re.IGNORECASE):
+    # An object that JSON can read was found before; one in Python's spelling is read by the judge.
+    if re.search(r"<(final_\w+|answer|decision)>\s*([^<\s{]|\{\s*')", text, re.IGNORECASE):
         return True
     if re.search(r"^\W*(final )?(answer|decision)\W*[:=]\W*\w", text, re.IGNORECASE | re.MULTILINE):
         return True
