@@ -46,6 +46,15 @@ MUTANTS = (
         "An answer counts after which another label stands.",
     ),
     Mutant(
+        "answers/earlier-message-is-the-answer",
+        "last_assistant_text",
+        'return text_of(message.get("content", message.get("text"))) or ""',
+        'if text := text_of(message.get("content", message.get("text"))):\n'
+        "                return text",
+        ("core/test_returned.py",),
+        "A guess beside a tool call counts after which the model refused.",
+    ),
+    Mutant(
         "answers/another-outcome-is-passed-over",
         "Afterwards.against",
         "            or self._other_outcome(rest, chosen)\n",

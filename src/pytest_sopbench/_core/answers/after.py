@@ -220,12 +220,12 @@ class Afterwards:
                 return f"after the answer stands {quoted(words)} for {field.name}"
         chosen = self._chosen(one)
         words = (
-            _found(_none_made(self._names.all), rest)
-            or self.other_label(rest, chosen)
+            self.other_label(rest, chosen)
             or self._other_alone(rest, one)
             or self._other_outcome(rest, chosen)
             or self._other_amount(rest, one)
             or _taken_back(rest, chosen)
+            or _found(_none_made(self._names.all), rest)
         )
         if not words and prose is not None:
             prose = self._without_references(prose)
