@@ -203,6 +203,25 @@ def test_a_reply_that_is_cut_off_behind_its_answer_has_one(desk: Any, scripted: 
     assert "correct" == desk.run(FunctionCalling(client=client)).verdict.outcome.value
 
 
+@pytest.mark.parametrize(
+    "later", ["Disregard my earlier answer.", "So it is Hazard Class C after all.", f"{CUT}"]
+)
+def test_an_answer_beside_a_call_may_be_taken_back_later(
+    desk: Any, scripted: Any, goods: Any, later: str
+) -> None:
+    client = scripted(asking(sds(goods.tasks[0]), text=ANSWER), later)
+
+    assert "no_answer" == desk.run(FunctionCalling(client=client)).verdict.outcome.value
+
+
+def test_an_answer_beside_a_call_counts_if_none_follows(
+    desk: Any, scripted: Any, goods: Any
+) -> None:
+    client = scripted(asking(sds(goods.tasks[0]), text=ANSWER), "The case is closed.")
+
+    assert "correct" == desk.run(FunctionCalling(client=client)).verdict.outcome.value
+
+
 def test_an_empty_reply_is_not_sent_back(desk: Any, scripted: Any) -> None:
     """Some providers refuse a conversation that holds one."""
     client = scripted(ending("", StopReason.END), ANSWER)

@@ -50,6 +50,32 @@ def test_an_invented_observation_and_all_behind_it_is_cut_off() -> None:
     assert ("the model invented an observation, which was cut off",) == read.notes
 
 
+@pytest.mark.parametrize(
+    "begins",
+    [
+        ' Observation: {"score": 1}',
+        '\n"Observation": {"score": 1}',
+        "\nObservation (calculate): 1",
+        "\nObservation of calculate: 1",
+        "\n[Observation] 1",
+        "\nObservation\uff1a 1",
+        "\n### Observation\n1",
+        "\n<observation>1</observation>",
+    ],
+)
+def test_an_observation_is_cut_off_however_it_is_written(begins: str) -> None:
+    read = read_actions(f"{PLAIN}{begins}\nFinal Answer: B")
+
+    assert "Final Answer" not in read.message.text
+    assert read_actions(PLAIN).requests == read.requests
+
+
+def test_a_sentence_about_an_observation_stays() -> None:
+    said = f"Thought: the last observation was short.\nObservations of this kind are rare.\n{PLAIN}"
+
+    assert said == read_actions(said).message.text
+
+
 def test_an_observation_that_was_only_begun_is_no_invention() -> None:
     assert () == read_actions(f"{PLAIN}\nObservation:").notes
 

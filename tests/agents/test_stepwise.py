@@ -94,6 +94,27 @@ def test_calls_of_earlier_steps_are_told_with_their_results(
     assert '"result": {"sds_label_score": 1}' in told
 
 
+def test_an_answer_of_a_step_may_be_taken_back_when_it_is_asked_for(
+    post: Any, scripted: Any
+) -> None:
+    early = replace(completing(), message=replace(completing().message, text=ANSWER))
+    replies = (early, completing(), completing())
+
+    kept = post.run(Stepwise(client=scripted(*replies, "It is done.", "It is done.")))
+    taken_back = post.run(Stepwise(client=scripted(*replies, "It is Class C.", "Disregard that.")))
+
+    assert "correct" == kept.verdict.outcome.value
+    assert "no_answer" == taken_back.verdict.outcome.value
+
+
+def test_a_step_that_is_completed_once_too_often_is_no_call(post: Any, scripted: Any) -> None:
+    client = scripted(*[completing()] * 4, ANSWER)
+
+    ran = post.run(Stepwise(client=client))
+
+    assert ((), "correct") == (ran.trace.calls, ran.verdict.outcome.value)
+
+
 def test_the_agents_own_tool_is_no_call_of_the_domain(post: Any, scripted: Any, goods: Any) -> None:
     client = scripted(asking(sds(goods.tasks[0])), completing(), completing(), completing(), ANSWER)
 

@@ -158,6 +158,9 @@ class Dialogue:
             is_whole = reply.stop is not StopReason.LENGTH or self._asked_again
             if is_whole and has_answer(turn.text, self._fields):
                 self._answer = turn.text
+            elif self._answer and self._fields and turn.text.strip():
+                # What is said later may take the answer back.
+                self._answer += f"\n\n{turn.text}"
             if turn.requests:
                 self._take(turn.requests, (yield turn.requests))
             elif turn.complaint:

@@ -16,10 +16,18 @@ from pytest_sopbench.agents.model_agent import DialogueAgent
 
 _MARK: Final = r"^[ \t>#*_`-]*"
 _LABEL: Final = re.compile(
-    _MARK + r"(?P<label>action[ _]?input|action|observation|final[ _]?answer|thought)"
+    _MARK + r"(?P<label>action[ _]?input|action|final[ _]?answer|thought)"
     r"(?:[ \t]*\d+)?[*_`]*[ \t]*:[*_`]*",
     re.IGNORECASE | re.MULTILINE,
 )
+_INVENTED: Final = re.compile(
+    r"(?:^[ \t>#*_`\"'\[<-]*|(?<=[}\])])[ \t]*)observation(?:[ \t]*\d+)?"
+    r"(?:[ \t]*\([^()\n]{0,60}\)|[ \t]+of[ \t]+[\w.-]{1,80})?"
+    r"(?:[\"'*_`\]>]*[ \t]*[:\uff1a]|[\]>]|[*_` \t]*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Where a model goes on with the result of a tool, which only the tool can give."""
+
 _CALL: Final = re.compile(r"(?P<name>[\w.-]+)\s*[(\[]\s*(?P<input>\{.*)", re.DOTALL)
 _DECODER: Final = json.JSONDecoder()
 
@@ -36,14 +44,13 @@ def read_actions(text: str, without_input: Collection[str] = ()) -> Turn:
     What stands beside the actions is its text: an answer there is one, and their inputs are none.
     `without_input` are tools that may be called without arguments.
     """
-    labels = list(_LABEL.finditer(text))
     notes: tuple[str, ...] = ()
-    invented = next((one for one in labels if _kind(one) == "observation"), None)
+    invented = _INVENTED.search(text)
     if invented is not None:
         if text[invented.end() :].strip():
             notes = ("the model invented an observation, which was cut off",)
         text = text[: invented.start()].rstrip()
-        labels = [one for one in labels if one.start() < invented.start()]
+    labels = list(_LABEL.finditer(text))
     requests: list[ToolRequest] = []
     complaint = ""
     for place, label in enumerate(labels):

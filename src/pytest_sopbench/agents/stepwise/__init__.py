@@ -24,6 +24,7 @@ from pytest_sopbench.agents.dialogue import (
     NativeProtocol,
     Step,
     Transcript,
+    Turn,
     has_answer,
 )
 from pytest_sopbench.agents.driving import Asking, RunTools, adrive, drive, schema_of
@@ -257,7 +258,7 @@ class _Walk:
             return self._finding(over_limit=limit)
         question = self.render("answer", found=self._found)
         finding = yield from Dialogue(
-            NativeProtocol(()),
+            _AllDone(()),
             opening=(self._system, Message(role="user", text=question)),
             again=again,
             output_fields=self.output_fields,
@@ -269,8 +270,10 @@ class _Walk:
             limit = f"passed its limit of {self.max_turns} turns without an answer"
             return self._finding(over_limit=limit)
         text = finding.text
-        if not finding.error and not has_answer(text, self.output_fields):
-            text = self._answer or text
+        if self._answer and not finding.error and not has_answer(text, self.output_fields):
+            # What is said later may take the answer of a step back.
+            said = [one.text for one in finding.messages if one.role == "assistant" and one.text]
+            text = "\n\n".join((self._answer, *said))
         return replace(self._finding(text=text), error=finding.error)
 
     def _finding(self, *, text: str = "", error: str = "", over_limit: str = "") -> Finding:
@@ -282,6 +285,19 @@ class _Walk:
             over_limit=over_limit,
             notes=(*path, *self._notes),
         )
+
+
+class _AllDone(NativeProtocol):
+    """Has no tool any more: to complete a step once again is no call of the domain's tools."""
+
+    def read(self, reply: Reply) -> Turn:
+        said = reply.message
+        calls = tuple(one for one in said.requests if one.name != COMPLETE)
+        if len(calls) == len(said.requests):
+            return super().read(reply)
+        # A call that has no result is not told to the model either.
+        message = Message(role="assistant", text=said.text, requests=calls)
+        return Turn(message=message, text=said.text, requests=calls)
 
 
 def _counted(steps: int) -> str:
