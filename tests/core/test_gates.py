@@ -56,6 +56,12 @@ def test_a_gate_one_run_above_the_rate_does_not_hold(correct: int, wrong: int) -
     assert GateState.FAILS is state("tsr", bound, summary(correct=correct, wrong=wrong))
 
 
+def test_a_rate_just_below_its_bound_is_not_printed_as_the_bound() -> None:
+    (found,) = evaluate((GateSpec(name="tsr", value=0.6667),), {"a": summary(correct=2, wrong=1)})
+
+    assert ("TSR >= 66.67%", "66.6666667%") == (found.asked, found.got)
+
+
 @pytest.mark.parametrize(
     ("name", "of", "expected"),
     [

@@ -359,6 +359,9 @@ def _verdict(spec: GateSpec, summary: Summary, *, where: str, doubts: GateBlocke
     got = "n/a" if value is None else metric.text(value) if metric is not None else percent(value)
     if of_tasks and value is not None:
         got = f"{part:g} of {whole} tasks"
+    elif value is not None and state is GateState.FAILS and asked.endswith(f" {got}"):
+        # Rounded, it would be the bound that it does not reach.
+        got = f"{100 * value:.9g}%" if got.endswith("%") else got
     return GateVerdict(asked=asked, got=got, state=state, where=where, why=why, value=value)
 
 
