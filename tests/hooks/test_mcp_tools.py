@@ -199,10 +199,11 @@ def test_a_tool_error_of_the_server_is_one_that_the_agent_sees(
     assert "wrong" == run["outcome"]
 
 
+@pytest.mark.parametrize("fault", ["refuse", "forget"])
 def test_a_fault_of_the_server_is_never_the_agents(
-    pytester: pytest.Pytester, lab: Path, saved: ReadSaved
+    pytester: pytest.Pytester, lab: Path, saved: ReadSaved, fault: str
 ) -> None:
-    serve_by_mcp(lab, "refuse")
+    serve_by_mcp(lab, fault)
 
     pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right", "--sop-sample=first:4")
 

@@ -70,6 +70,10 @@ def page(cursor: str | None) -> dict[str, Any]:
     return {"tools": tools[place : place + 1], **more}
 
 
+REFUSALS: tuple[tuple[str, str, type[Exception]], ...] = (
+    ("refuse", "a fault of the server, which no tool has told of", ValueError),
+    ("forget", "Unknown tool: measure", TypeError),
+)
 ODD = {"reading": float("nan")} if "nan" in HABITS else {}
 
 
@@ -83,8 +87,9 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         os.kill(os.getpid(), signal.SIGKILL)
     if made > int(HABITS.get("hang-after", 10**9)):
         Event().wait()
-    if "refuse" in HABITS:
-        fail("a fault of the server, which no tool has told of", ValueError)
+    for habit, why, kind in REFUSALS:
+        if habit in HABITS:
+            fail(why, kind)
     if "endless" in HABITS:
         while True:
             os.write(STDOUT, b"x" * 1_000_000)
@@ -126,6 +131,8 @@ def serve_lines() -> None:
             reply["result"] = answered(asked["method"], asked.get("params") or {})
         except NotImplementedError as error:
             reply["error"] = {"code": -32601, "message": str(error)}
+        except TypeError as error:
+            reply["error"] = {"code": -32602, "message": str(error)}
         except ValueError as error:
             reply["error"] = {"code": -32603, "message": str(error)}
         os.write(STDOUT, f"{json.dumps(reply)}\n".encode())

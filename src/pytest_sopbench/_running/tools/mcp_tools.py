@@ -188,7 +188,9 @@ class McpTools:
             self._wait()
             raise McpServerGoneError(self._gone) from None
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises, there is no answer
-            if getattr(error, "code", None) == _INVALID_PARAMS:
+            # The protocol has one code for bad arguments and for a tool that is gone since its start.
+            is_gone = "unknown tool" in str(error).lower()
+            if getattr(error, "code", None) == _INVALID_PARAMS and not is_gone:
                 raise ToolError(self._redaction.text(str(error))) from None
             if getattr(error, "code", None) == _CLOSED:
                 # What has closed it is known when its thread has ended.
