@@ -85,12 +85,18 @@ def test_a_text_is_unwrapped(value: object, text: str) -> None:
         pytest.param({"content": [{"toolUse": {}}]}, id="blocks-of-a-call"),
         pytest.param({"content": "", "refusal": "I cannot help."}, id="refuses"),
         pytest.param({"content": []}, id="says-nothing"),
+        pytest.param({"role": "bot", "content": "decline"}, id="role-of-its-own"),
+        pytest.param("decline", id="bare-text"),
+        pytest.param({"type": "text", "text": "decline"}, id="block"),
+        pytest.param(SimpleNamespace(role="assistant", content="decline"), id="object"),
     ],
 )
 @pytest.mark.parametrize("wrap", [list, lambda messages: {"messages": messages}])
 def test_what_an_assistant_said_before_its_last_message_is_no_answer(last: Any, wrap: Any) -> None:
     said = {"role": "assistant", "content": "<decision>refund</decision>", "tool_calls": [{}]}
-    returned = read_returned(wrap([USER, said, TOOL, {"role": "assistant", **last}]))
+    is_assistant = isinstance(last, dict) and {"role", "type"}.isdisjoint(last)
+    message = {"role": "assistant", **last} if is_assistant else last
+    returned = read_returned(wrap([USER, said, TOOL, message]))
 
     answer = find_answer(returned, (OutputField(name="decision", type=FieldType.TEXT),))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -307,6 +308,22 @@ def test_a_slip_in_the_name_of_an_argument_is_told(pytester: pytest.Pytester) ->
             "*its parameters are *; did you mean 'sample_id'?",
         ]
     )
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"allOf": [{"properties": {"unit": {"type": "string"}}}]}, {"additionalProperties": True}],
+)
+@pytest.mark.usefixtures("fails")
+def test_an_argument_that_a_call_may_have_can_be_asked_for(
+    pytester: pytest.Pytester, lab: Path, more: dict[str, Any]
+) -> None:
+    specs = json.loads((lab / "toolspecs.json").read_text())
+    next(one for one in specs if one["name"] == "measure")["parameters"] |= more
+    (lab / "toolspecs.json").write_text(json.dumps(specs))
+    call = 'sop_run.assert_called("measure", arguments={"unit": "mg"}, times=0)'
+
+    assert "has no parameter" not in outcome_of(pytester, call).stdout.str()
 
 
 def test_a_domain_without_tools_has_none_that_could_be_called(

@@ -177,6 +177,15 @@ def test_every_trial_is_compared(pytester: pytest.Pytester) -> None:
     )
 
 
+@pytest.mark.usefixtures("approved")
+def test_where_nothing_is_missing_new_only_compares_every_trial(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(later=LATER)
+
+    result = pytester.runpytest(*TWO_TRIALS, "--snapshot-update-new-only")
+
+    result.assert_outcomes(passed=1, failed=1)
+
+
 def test_an_update_writes_the_first_trial_and_compares_no_other(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(later=LATER)
 

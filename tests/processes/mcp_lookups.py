@@ -77,6 +77,12 @@ REFUSALS: tuple[tuple[str, str, type[Exception]], ...] = (
 ODD = {"reading": float("nan")} if "nan" in HABITS else {}
 
 
+def refuse() -> None:
+    for habit, why, kind in REFUSALS:
+        if habit in HABITS:
+            fail(why, kind)
+
+
 def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     made = next(CALLS)
     if "garbage" in HABITS:
@@ -87,9 +93,7 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         os.kill(os.getpid(), signal.SIGKILL)
     if made > int(HABITS.get("hang-after", 10**9)):
         Event().wait()
-    for habit, why, kind in REFUSALS:
-        if habit in HABITS:
-            fail(why, kind)
+    refuse()
     if "endless" in HABITS:
         while True:
             os.write(STDOUT, b"x" * 1_000_000)

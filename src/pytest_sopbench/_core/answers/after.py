@@ -36,18 +36,19 @@ from .values import (
 
 RETRACTIONS: Final = (
     "actually", "apologies", "apologize", "as void", "cancel that", "changes the picture",
-    "correction", "disregard", "do not rely", "do not submit", "do not use the above",
-    "do not use these", "do not use this", "does not hold", "doesn't hold", "don't rely",
-    "don't use the above", "don't use these", "don't use this", "forget that", "forget this",
-    "have to revise", "hmm", "hold on", "I guessed", "I made an error", "I overlooked",
-    "I was wrong", "I will go on", "I will replace this", "I'll go on", "I'll replace this",
-    "ignore", "in fact", "incorrect", "is that right", "looking again", "made this up",
-    "made these values up", "mistake", "mistaken", "must revise", "never mind", "nevermind",
-    "no longer", "not complete the task", "not final", "on second look", "on second thought",
-    "oops", "prompt injection", "re-running", "reconsider", "rerunning", "retract", "retracting",
-    "scratch that", "sorry", "strike that", "superseded", "take it back", "take that back",
-    "take this back", "to show the format", "unable to complete", "wait", "withdraw", "withdrawn",
-    "wrong case", "wrong task",
+    "correction", "decision is pending", "decision will follow", "disregard", "do not rely",
+    "do not submit", "do not use the above", "do not use these", "do not use this", "does not hold",
+    "doesn't hold", "don't rely", "don't use the above", "don't use these", "don't use this",
+    "forget that", "forget this", "have to revise", "hmm", "hold on", "I guessed",
+    "I made an error", "I overlooked", "I was wrong", "I will decide", "I will go on",
+    "I will replace this", "I'll decide", "I'll go on", "I'll replace this", "ignore", "in fact",
+    "incorrect", "is that right", "let me check", "looking again", "made this up",
+    "made these values up", "maximum iterations", "mistake", "mistaken", "must revise",
+    "never mind", "nevermind", "no longer", "not complete the task", "not final", "not yet decided",
+    "on second look", "on second thought", "oops", "prompt injection", "re-running", "reconsider",
+    "rerunning", "retract", "retracting", "scratch that", "sorry", "strike that", "superseded",
+    "take it back", "take that back", "take this back", "to show the format", "unable to complete",
+    "wait", "withdraw", "withdrawn", "wrong case", "wrong task",
 )  # fmt: skip
 """Words after an answer that take it back."""
 
@@ -64,16 +65,18 @@ HEDGES: Final = (
     *DRAFTS,
     "another case", "another task", "be confirmed", "be determined", "cannot be", "cannot decide",
     "cannot determine", "cannot tell", "contradict", "contradicts", "correct?",
-    "could not complete", "could not decide", "did not run", "follows", "illustration", "invalid",
-    "invented", "isn't correct", "isn't meant", "isn't right", "last week's", "made up",
-    "may change", "might change", "must not be used", "not be used", "not correct", "not meant",
-    "not right", "opposite", "placeholders", "pre-fill", "pre-filled", "prefilled", "previous case",
+    "could not complete", "could not decide", "did not run", "illustration", "invalid", "invented",
+    "isn't correct", "isn't meant", "isn't right", "last week's", "made up", "may change",
+    "might change", "must not be used", "not be used", "not correct", "not meant", "not right",
+    "opposite", "placeholders", "pre-fill", "pre-filled", "prefilled", "previous case",
     "shows the format", "still open", "subject to change", "tbc", "tbd", "unknown", "will change",
     "will follow", "wrong",
 )  # fmt: skip
 """Words that take an answer back alone or in a sentence about it: *draft*, *this is a draft*."""
 
-_HEDGED: Final = "|".join(map(re.escape, HEDGES))
+_HEDGED: Final = "|".join(
+    (*map(re.escape, HEDGES), r"follows(?=[ \t*_]*(?:$|[.!:\n])|[ ](?:later|below|soon|shortly)\b)")
+)
 _TAKEN_BACK: Final = re.compile(
     (
         rf"\b(?:{'|'.join(RETRACTIONS)})\b|"
@@ -116,7 +119,8 @@ _NUMBER: Final = r"[\u20ac$\u00a3]?([+-]?\d+(?:[.,]\d+)*)(?!\w)"
 _LEADING: Final = re.compile(rf"[\s\"'`*_]*(?:(true|false)\b|{_NUMBER})", re.IGNORECASE)
 _VALUE_END: Final = re.compile(r"[|;<>{}\n]|,(?!\d)")
 _UNDECIDED: Final = re.compile(
-    r"[\s*_]*(?:not|neither|never|still open|undetermined|undecided|unknown|unclear|to be)\b",
+    r"[\s*_]*(?:not|neither|never|pending|still open|undetermined|undecided|unknown|unclear|"
+    r"to be)\b",
     re.IGNORECASE,
 )
 _OPENING: Final = re.compile(r"[ \t]*(?:$|[|#<`]|[*_]+$)")
@@ -465,7 +469,8 @@ def _outcomes(
     told = [it for it in verbs if read_boolean(it) is None and len(it) >= _FEW + 1]
     forms.update({form: fold(it) for it in told for form in (it, f"{it}s", f"{it}es")})
     pattern = re.compile(
-        r"\b(?:(?P<no>(?:not|never|cannot|\w+n['\u2019]t)\s+(?:(?:to )?be(?:en)?\s+)?|in|un|non-?)|"
+        r"\b(?:(?P<no>(?:not|never|cannot|no|\w+n['\u2019]t)\s+(?:(?:to )?be(?:en)?\s+)?|"
+        r"in|un|non-?)|"
         r"(?:(?:is|are|was|were|be|been|being|hereby|set to|(?:I|we)(?:['\u2019]ve| have)?"
         r"(?: (?:have to|must|will))?|(?:must|has to|have to)(?: be)?|(?:the|this) \w+)\s+"
         r"(?:(?:to be|being|hereby|therefore|thus|now|also|clearly)\s+){0,2}))"

@@ -224,14 +224,23 @@ def _misspelled(missing: Sequence[str], given: Iterable[str]) -> str:
 # Find what an assistant said last, in the shapes that providers give to messages.
 
 _ASSISTANT: Final = frozenset({"assistant", "ai", "aimessage", "aimessagechunk", "model"})
+_OTHERS: Final = frozenset(
+    ("user", "human", "humanmessage", "system", "systemmessage", "developer", "tool",
+     "toolmessage", "function", "functionmessage", "function_call_output", "reasoning")
+)  # fmt: skip
 _TEXT_BLOCKS: Final = frozenset({"text", "output_text", "message"})
 
 
 def last_assistant_text(messages: Sequence[JsonValue]) -> str | None:
-    """Return the text of the last assistant message, empty if it only calls a tool or refuses."""
+    """Return the text of the last message that is not another's, if it is an assistant's.
+
+    It is empty if that message calls a tool, refuses, or has a form that nobody knows.
+    """
     for message in reversed(messages):
         if isinstance(message, Mapping) and _is_assistant(message):
             return text_of(message.get("content", message.get("text"))) or ""
+        if not isinstance(message, Mapping) or _speaker(message) not in _OTHERS:
+            return ""
     return None
 
 
@@ -258,8 +267,11 @@ def text_of(content: JsonValue) -> str | None:
 
 
 def _is_assistant(message: Mapping[str, JsonValue]) -> bool:
-    speaker = message.get("role", message.get("type"))
-    return isinstance(speaker, str) and speaker.lower() in _ASSISTANT
+    return _speaker(message) in _ASSISTANT
+
+
+def _speaker(message: Mapping[str, JsonValue]) -> str:
+    return str(message.get("role", message.get("type"))).lower()
 
 
 # Unwrap what an agent returned: a mapping, a text, nothing, or something unusable.

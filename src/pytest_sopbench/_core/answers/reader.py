@@ -33,6 +33,7 @@ from .values import (
     is_call,
     is_example,
     is_labelled,
+    is_of_tool,
     is_placeholder,
     is_title,
     labels_of,
@@ -54,6 +55,16 @@ class Found:
 
 
 _KEYS: Final = frozenset({*HOLDERS, "outputs", "results", "data"})
+_OF_CALLS: Final = frozenset(("tool", "tool name", "function", "function name"))
+"""Keys of an object that asks for a tool."""
+
+_TOOL_CALL: Final = re.compile(
+    r"<(?:tool_?calls?|function_?calls?|tool_use|invoke)\b[^<>]{0,80}>|^[ \t>*_`-]*action input\b"
+    r"|\bcalling `?\w+_\w+",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A call of a tool: whoever makes one has not come to the end."""
+
 _KEYED: Final = re.compile(r"""([{,]\s*)?["']([^"'\n]{1,60})["']\s*:\s*\[?\s*$""")
 _NEAR: Final = 500
 """Characters before an object in which its key may stand, with blanks behind it."""
@@ -258,6 +269,7 @@ class Reader:
         line = _BEFORE_MARK.sub("", before).rpartition("\n")[2]
         called = _CALLED.search(before)
         is_argument = called and fold(called[1] or "") not in _ANSWERING
+        is_argument = is_argument or is_of_tool(self._without_names(line))
         if is_argument or (_INSTEAD.search(line) and not is_below):
             return False
         if line and not is_below and is_example(line):
@@ -266,6 +278,10 @@ class Reader:
             is_below and (line.startswith("#") or is_title(line) or is_call(line))
         )
         return not (leads and leads_in_no_answer(line))
+
+    def _without_names(self, line: str) -> str:
+        """Return a line without the names of fields and without tags."""
+        return re.sub(rf"<[^<>\n]{{1,80}}>|{self.names.pattern}", "", line, flags=re.IGNORECASE)
 
     def _is_cut_off(self, field: OutputField | None, one: Element) -> bool:
         """Whether an element that is never closed holds a label; prose names tags too."""
@@ -353,6 +369,9 @@ class Reader:
         for dialect, one in self.seen.objects:
             key = _KEYED.search(self.text[max(one.start - _NEAR, 0) : one.start].rstrip()[-90:])
             if (key and fold(key[2]) not in _KEYS) or not self._is_mark(one.start, one.end):
+                continue
+            if not self.names.folded.issuperset(_OF_CALLS.intersection(map(fold, one.value))):
+                # It asks for a tool.
                 continue
             said = self._said(one.value, is_bare=dialect is Dialect.LITERAL)
             if said is None:
@@ -503,6 +522,8 @@ class Reader:
 
     def _against(self, one: Candidate, *, is_marked: bool) -> str:
         """Return what stands after an answer and speaks against it, or nothing."""
+        if goes_on := _TOOL_CALL.search(self.seen.source, one.end):
+            return f"after the answer stands {quoted(goes_on[0])}"
         prose = None if is_marked else self._rest(max(one.over, one.end))
         return self._afterwards.against(one, self._rest(one.end), prose)
 

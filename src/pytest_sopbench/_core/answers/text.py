@@ -59,8 +59,10 @@ _HTML: Final = re.compile(
 )
 _STRUCK_OUT: Final = re.compile(r"~~(?=\S)[^~\n]+~~")
 _CALLED: Final = re.compile(
-    r"^\[(?:tool|call|function|action)\b[^\n]*\n+\[(?:result|output|response)\][^\n]*"
-    r"|^TOOL \w+\W*\{[^\n]*",
+    r"^\[(?:tool|call|function|action)\b[^\n]*(?:\n+\[(?:result|output|response)\][^\n]*)?"
+    r"|^TOOL \w+\W*\{[^\n]*|^```tool[\s\S]*?(?:^```|\Z)|<function=[\s\S]*?(?:</function>|\Z)"
+    r"|^tool:[^\n]*\n+(?:\w[\w ]{0,30}:[^\n]*\n+){0,3}?(?:output|result|response):[^\n]*"
+    r"|\[TOOL_RESULTS\][\s\S]*?(?:\[/TOOL_RESULTS\]|\Z)|<\|tool\w*\|>[\s\S]*?(?=<\||\Z)",
     re.IGNORECASE | re.MULTILINE,
 )
 """The lines of a transcript that say which tool was called, and what came of it."""
@@ -195,9 +197,9 @@ def _thoughts(text: str, fields: frozenset[str]) -> list[tuple[int, int]]:
         spans.append((match.start(), match.end() if match[1].lower() == "final" else end))
     if channels:
         spans.append((0, channels[0].start()))
+    spans += [match.span() for match in _CALLED.finditer(text)]
     if "<|" in text or "_of_turn>" in text or "</s>" in text:
         spans += [match.span() for match in _CONTROL.finditer(text)]
-    spans += [match.span() for match in _CALLED.finditer(text)]
     return _merged(spans)
 
 

@@ -248,7 +248,7 @@ _NO_ANSWER: Final = re.compile(
 )
 _TOOLS: Final = re.compile(
     r"\b(?:tools?|inputs?|log|logs|records?|database|system|users?|customers?|request|lookup|"
-    r"api|query|schema|format|already (?:filed|closed|decided|settled|answered|submitted)|"
+    r"api|query|already (?:filed|closed|decided|settled|answered|submitted)|"
     r"last (?:week|month|year|time)|noted|reported|returned|answered|replied|responded|ended|"
     r"colleagues?|appendix)\b",
     re.IGNORECASE,
@@ -256,6 +256,15 @@ _TOOLS: Final = re.compile(
 _STILL_ANSWER: Final = re.compile(
     r"\b(?:final|corrected|revised|updated|based on|after|therefore|thus|hence|given|using|"
     r"according to|decision|answer|my|here is|here's|as requested|requested|required)\b",
+    re.IGNORECASE,
+)
+_FORMAT: Final = re.compile(
+    r"\b(?:formats?|schema|syntax|structure|(?:following|this) form|possible answers?|"
+    r"hypothes[ei]s|ha(?:s|ve) to (?:answer|reply|respond) with)\b",
+    re.IGNORECASE,
+)
+_IN_FORMAT: Final = re.compile(
+    r"(?:\b(?:in|per|using|matching)\b|^following\b).{0,60}\b(?:formats?|schema|syntax|structure|form)\b",
     re.IGNORECASE,
 )
 _EXAMPLE: Final = re.compile(
@@ -270,6 +279,9 @@ _PROMISE: Final = re.compile(
     r"\bwill (?:have|look)\b",
     re.IGNORECASE,
 )
+_TOOL_NAME: Final = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
+_TO_TOOL: Final = re.compile(r">>>|\W*(?:tool|function)[_ ]?calls?\b", re.IGNORECASE)
+_RETURNED: Final = re.compile(r"\b(?:returned|returns|got|gave|said)$", re.IGNORECASE)
 _TITLE: Final = re.compile(
     r"(?:(?:draft|example|template)(?: (?:answer|version|response|output|only))?|"
     r"sample (?:answer|response|output))(?:\W*|\s*[-\u2013\u2014(,][^.!?]{0,80})",
@@ -289,6 +301,15 @@ def is_title(line: str) -> bool:
     return _TITLE.fullmatch(line.strip("*_#([ \t")) is not None
 
 
+def is_of_tool(line: str) -> bool:
+    """Whether a line without the names of fields names a tool, of which it tells the result."""
+    if _TO_TOOL.match(line):
+        return True
+    is_result = line.rstrip().endswith((":", "->", "\u2192")) or _RETURNED.search(line)
+    named = is_result and _TOOL_NAME.search(line)
+    return bool(named and not _STILL_ANSWER.search(line))
+
+
 def is_call(line: str) -> bool:
     """Whether a line says that a tool is called: what stands below it is what the tool said."""
     return _CALL.fullmatch(line.strip("*_# \t")) is not None
@@ -298,6 +319,9 @@ def leads_in_no_answer(line: str) -> bool:
     """Whether a line that stands before an answer says that it is none: an example, a draft."""
     phrase = _CLAUSE.split(line.strip("*_# \t"))[-1].rstrip("*_:\uff1a ")
     if _NO_ANSWER.search(phrase) or _PROMISE.search(phrase) or is_call(line):
+        return True
+    # A line with a mark in it shows the format itself.
+    if "<" not in phrase and _FORMAT.search(phrase) and not _IN_FORMAT.search(phrase):
         return True
     return _TOOLS.search(phrase) is not None and _STILL_ANSWER.search(phrase) is None
 

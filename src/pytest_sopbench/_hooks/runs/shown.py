@@ -54,6 +54,7 @@ NO_CONTRACT = "the domain {domain} has no contract\nwrite one under 'contract' i
 NO_TOOL = """the test is wrong, whatever the agent did: the domain {domain} has no tool {name!r}
 {hint}
 calls of tools that do not exist lower the tool accuracy, and stand in sop_run.trace.calls"""
+_PLAIN = {"type", "properties", "required", "additionalProperties", "title", "description"}
 NO_PARAMETER = """the test is wrong, whatever the agent did: {tool} has no parameter {name!r}
 {hint}"""
 NO_STATE = (
@@ -491,14 +492,13 @@ class Run:
         __tracebackhide__ = True
         specs = self._judged.ref.domain.domain.tool_specs
         schema = next(one.parameters for one in specs if one.name == tool)
-        if schema.get("additionalProperties") or "patternProperties" in schema:
-            return
         properties = schema.get("properties")
-        known = tuple(properties) if isinstance(properties, Mapping) else ()
-        for name in asked:
+        # A schema of other keywords may name more, or anything.
+        is_plain = schema.keys() <= _PLAIN and not schema.get("additionalProperties")
+        known = tuple(properties) if isinstance(properties, Mapping) and is_plain else ()
+        for name in asked if known else ():
             if name not in known:
-                has = f"its parameters are {listed(known)}" if known else "it has no parameters"
-                hint = _known_and_near(has, name, known)
+                hint = _known_and_near(f"its parameters are {listed(known)}", name, known)
                 raise ValueError(NO_PARAMETER.format(tool=tool, name=name, hint=hint))
 
     def _unmet(self, words: str, unmet: Unmet | None) -> str:

@@ -79,10 +79,10 @@ class SopSnapshot:
     def __eq__(self, other: object) -> bool:
         given = self._trajectory(other)
         self.compared = True
-        if self._key.trial > 1 and is_update(self._item.config):
+        self._place(given)
+        if self._key.trial > 1 and self._is_written:
             # The first trial is approved at this moment, in another process perhaps.
             return True
-        self._place(given)
         made = self._rules.normalised(self._redacted(given))
         text = snapshot_text(Snapshot(task=self._key.task, approved=(made,)))
         found = self._assertion.extension.found = self._found()
@@ -120,6 +120,11 @@ class SopSnapshot:
     @property
     def exists(self) -> bool:
         return self._file.exists()
+
+    @property
+    def _is_written(self) -> bool:
+        option: Any = self._item.config.option
+        return bool(option.update_snapshots or (is_update(self._item.config) and not self.exists))
 
     @property
     def lines(self) -> list[str]:

@@ -188,7 +188,7 @@ class McpTools:
             self._wait()
             raise McpServerGoneError(self._gone) from None
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises, there is no answer
-            # The protocol has one code for bad arguments and for a tool that is gone since its start.
+            # The protocol has one code for bad arguments and for a tool that is gone since.
             is_gone = "unknown tool" in str(error).lower()
             if getattr(error, "code", None) == _INVALID_PARAMS and not is_gone:
                 raise ToolError(self._redaction.text(str(error))) from None
