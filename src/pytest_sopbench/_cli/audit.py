@@ -118,7 +118,7 @@ def _reached(audits: Sequence[Audit], bound: float | None) -> bool:
         percent = one.score.percent if one.score else 0.0
         is_whole = one.score is None or one.score.is_whole
         if one.score is None or not is_whole or percent / 100 < bound:
-            share = f"{percent:.1f} % of the mutants fail the suite"
+            share = f"{percent:.1f} % of the mutants fail the suite" if one.score else "no mutant"
             share = share if is_whole else "not every wrong agent was run"
             tell(f"{one.name}: {share}, and --fail-under asks for {bound:g}")
             reached = False
@@ -220,7 +220,8 @@ def _show_domain(
         tell(f"{found.name}: not every task was followed, so these numbers are too low")
         sys.exit(FAILS)
     if fail_under is not None and found.percent / 100 < fail_under:
-        tell(f"{found.name}: {found.percent:.1f} % of the clauses, --fail-under is {fail_under:g}")
+        share = f"{found.percent:.1f} %" if found.clauses else "none"
+        tell(f"{found.name}: {share} of the clauses, --fail-under is {fail_under:g}")
         sys.exit(FAILS)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -136,10 +137,20 @@ def _comparers_of(
             trusted=_is_trusted(domain.folder, places),
             path=project().folder,
         )
+        find = partial(
+            find_comparers,
+            scoring=scoring,
+            place=place,
+            seconds=comparer_seconds(),
+            sources=sources,
+        )
         try:
-            found[name] = find_comparers(
-                domain.fields, scoring, place, seconds=comparer_seconds(), sources=sources
-            )
+            # Of a `module:function` that fails to load nobody knows whether it is still the same.
+            find(tuple(one for one in domain.fields if ":" in one.comparer))
+        except ComparerError as error:
+            refuse(error.message, error.hint)
+        try:
+            found[name] = find(domain.fields)
         except ComparerError as error:
             if not _are_those(domain, ran[name].comparers):
                 refuse(error.message, error.hint)

@@ -165,6 +165,20 @@ def test_a_comparer_of_a_conftest_has_left_what_it_found(
     assert right_outcomes(6) == saved(".sop/sessions/again.jsonl").outcomes
 
 
+def test_a_module_that_cannot_be_imported_any_more_has_left_nothing(
+    pytester: pytest.Pytester,
+) -> None:
+    """It may have changed: nobody knows whether what it found before still holds."""
+    pytester.runpytest(*CLAIMS)
+    write_comparers(pytester, "def same_reason(:\n")
+
+    done = rescored()
+
+    assert 0 != done.exit_code
+    assert "own.compare" in done.stderr
+    assert not Path(".sop/sessions/again.jsonl").exists()
+
+
 def test_a_baseline_of_another_comparer_is_refused_by_name(pytester: pytest.Pytester) -> None:
     pytester.runpytest(*CLAIMS, "--sop-save=main")
     write_comparers(pytester, COMPARERS + FIRST.replace("1", "2"))
