@@ -407,6 +407,12 @@ def test_a_key_is_declared_wherever_the_schema_speaks_of_it(place: dict[str, Any
     assert is_open is rules.declared.inside("o").declares("c")
 
 
+def test_a_reference_that_is_no_uri_leads_nowhere() -> None:
+    rules = DocumentRules(schema={"$id": "http://[", "properties": A | {"o": {"$ref": "http://["}}})
+
+    assert rules.declared.declares("a")
+
+
 def test_a_schema_that_refers_to_the_outermost_one_declares_its_keys() -> None:
     schema: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2019-09/schema",

@@ -469,8 +469,8 @@ def _outcomes(
     told = [it for it in verbs if read_boolean(it) is None and len(it) >= _FEW + 1]
     forms.update({form: fold(it) for it in told for form in (it, f"{it}s", f"{it}es")})
     pattern = re.compile(
-        r"\b(?:(?P<no>(?:not|never|cannot|no|\w+n['\u2019]t)\s+(?:(?:to )?be(?:en)?\s+)?|"
-        r"in|un|non-?)|"
+        r"\b(?:(?P<no>(?:not|never|cannot|\w+n['\u2019]t)\s+(?:(?:to )?be(?:en)?\s+)?|"
+        r"(?:(?<=[.!?\n] )|(?<=\n))no\s+|in|un|non-?)|"
         r"(?:(?:is|are|was|were|be|been|being|hereby|set to|(?:I|we)(?:['\u2019]ve| have)?"
         r"(?: (?:have to|must|will))?|(?:must|has to|have to)(?: be)?|(?:the|this) \w+)\s+"
         r"(?:(?:to be|being|hereby|therefore|thus|now|also|clearly)\s+){0,2}))"

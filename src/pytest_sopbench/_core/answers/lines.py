@@ -22,6 +22,7 @@ from .values import (
     bare_value,
     is_call,
     is_labelled,
+    is_of_tool,
     is_title,
     leads_in_no_answer,
     plain_value,
@@ -128,7 +129,8 @@ def find_runs(text: str, names: FieldNames, required: Sequence[OutputField]) -> 
     for lead, run in reversed(runs):
         found = dict[str, _Pair]()
         after = next((at for at in range(len(run), 0, -1) if run[at - 1].corrects), 0)
-        if not leads_in_no_answer(lead) and not (found := reader.every_field(run)):
+        is_led_in = leads_in_no_answer(lead) or is_of_tool(lead)
+        if not is_led_in and not (found := reader.every_field(run)):
             found = reader.every_field(run[after:])
         if found:
             told = [pair.row for pair in found.values()]

@@ -60,7 +60,7 @@ _OF_CALLS: Final = frozenset(("tool", "tool name", "function", "function name"))
 
 _TOOL_CALL: Final = re.compile(
     r"<(?:tool_?calls?|function_?calls?|tool_use|invoke)\b[^<>]{0,80}>|^[ \t>*_`-]*action input\b"
-    r"|\bcalling `?\w+_\w+",
+    r"|^[ \t>*_`-]*calling `?\w+_\w+",
     re.IGNORECASE | re.MULTILINE,
 )
 """A call of a tool: whoever makes one has not come to the end."""

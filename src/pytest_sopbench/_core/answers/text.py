@@ -197,7 +197,8 @@ def _thoughts(text: str, fields: frozenset[str]) -> list[tuple[int, int]]:
         spans.append((match.start(), match.end() if match[1].lower() == "final" else end))
     if channels:
         spans.append((0, channels[0].start()))
-    spans += [match.span() for match in _CALLED.finditer(text)]
+    if "tool" not in fields:
+        spans += [match.span() for match in _CALLED.finditer(text)]
     if "<|" in text or "_of_turn>" in text or "</s>" in text:
         spans += [match.span() for match in _CONTROL.finditer(text)]
     return _merged(spans)

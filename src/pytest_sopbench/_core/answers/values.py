@@ -279,7 +279,7 @@ _PROMISE: Final = re.compile(
     r"\bwill (?:have|look)\b",
     re.IGNORECASE,
 )
-_TOOL_NAME: Final = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
+_TOOL_NAME: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 _TO_TOOL: Final = re.compile(r">>>|\W*(?:tool|function)[_ ]?calls?\b", re.IGNORECASE)
 _RETURNED: Final = re.compile(r"\b(?:returned|returns|got|gave|said)$", re.IGNORECASE)
 _TITLE: Final = re.compile(

@@ -267,10 +267,13 @@ class _Places:
 
 
 def _joined(base: str, reference: str) -> str:
-    # `urljoin` knows no fragment of a URN.
+    # `urljoin` knows no fragment of a URN, and refuses what is no URI, as the validator does.
     if reference.startswith("#"):
         return base + reference
-    return urljoin(base, reference)
+    try:
+        return urljoin(base, reference)
+    except ValueError:
+        return reference
 
 
 def _names(schemas: Sequence[Schema]) -> Iterator[str]:
