@@ -199,7 +199,7 @@ def _nothing_found(returned: Returned, required: Sequence[OutputField]) -> str:
         return "no answer was found in the text"
     if returned.messages or returned.kind is ReturnedKind.TEXT:
         return (
-            f"the {'last assistant message has no text' if returned.messages else 'text is empty'}"
+            "the last assistant message has no text" if returned.messages else "the text is empty"
         )
     if returned.mapping:
         return f"the mapping that was returned has {_given(returned.mapping, required)}"

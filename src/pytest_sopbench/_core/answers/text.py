@@ -58,7 +58,7 @@ _HTML: Final = re.compile(
     rf"</t[dh]>\s*<t[dh](?:\s[^<>]*)?>|</?({'|'.join(_FORMATS)})(?:\s[^<>]*)?/?>", re.IGNORECASE
 )
 _STRUCK_OUT: Final = re.compile(r"~~(?=\S)[^~\n]+~~")
-_CALLED: Final = re.compile(
+_TRANSCRIPT: Final = re.compile(
     r"^\[(?:tool|call|function|action)\b[^\n]*(?:\n+\[(?:result|output|response)\][^\n]*)?"
     r"|^TOOL \w+\W*\{[^\n]*|^```tool[\s\S]*?(?:^```|\Z)|<function=[\s\S]*?(?:</function>|\Z)"
     r"|^tool:[^\n]*\n+(?:\w[\w ]{0,30}:[^\n]*\n+){0,3}?(?:output|result|response):[^\n]*"
@@ -198,7 +198,7 @@ def _thoughts(text: str, fields: frozenset[str]) -> list[tuple[int, int]]:
     if channels:
         spans.append((0, channels[0].start()))
     if "tool" not in fields:
-        spans += [match.span() for match in _CALLED.finditer(text)]
+        spans += [match.span() for match in _TRANSCRIPT.finditer(text)]
     if "<|" in text or "_of_turn>" in text or "</s>" in text:
         spans += [match.span() for match in _CONTROL.finditer(text)]
     return _merged(spans)

@@ -17,7 +17,7 @@ from pytest_sopbench._core.values.json import JsonValue, short_repr
 from pytest_sopbench._core.values.text import fold, is_empty, read_list, read_number
 
 from .numbers import plain_number
-from .text import BLANK, Element
+from .text import BLANK, HOLDERS, Element
 
 FORMS: Final[Mapping[str, str]] = {
     AnswerForm.MAPPING: "as the mapping that was returned",
@@ -280,6 +280,20 @@ _PROMISE: Final = re.compile(
     re.IGNORECASE,
 )
 _TOOL_NAME: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
+_OF_ANSWERS: Final = frozenset(
+    (
+        *" ".join(HOLDERS).split(),
+        "outputs",
+        "results",
+        "outcome",
+        "verdict",
+        "json",
+        "task",
+        "agent",
+    )
+)
+"""Words of a name that is no tool's: `final_answer`, `json_output`."""
+
 _TO_TOOL: Final = re.compile(r">>>|\W*(?:tool|function)[_ ]?calls?\b", re.IGNORECASE)
 _RETURNED: Final = re.compile(r"\b(?:returned|returns|got|gave|said)$", re.IGNORECASE)
 _TITLE: Final = re.compile(
@@ -306,8 +320,9 @@ def is_of_tool(line: str) -> bool:
     if _TO_TOOL.match(line):
         return True
     is_result = line.rstrip().endswith((":", "->", "\u2192")) or _RETURNED.search(line)
-    named = is_result and _TOOL_NAME.search(line)
-    return bool(named and not _STILL_ANSWER.search(line))
+    if not is_result or _STILL_ANSWER.search(line):
+        return False
+    return any(not _OF_ANSWERS.issuperset(one.split("_")) for one in _TOOL_NAME.findall(line))
 
 
 def is_call(line: str) -> bool:
